@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -25,7 +26,14 @@ from tensorgen.check.opaque import solvers
 from tensorgen.check.points import Domain, Point
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import NoValue
-from tensorgen.emit.model import Body, Holder, Parameter, arrays_among, sizes_among
+from tensorgen.emit.model import (
+    Body,
+    Holder,
+    Parameter,
+    Private,
+    arrays_among,
+    sizes_among,
+)
 from tensorgen.errors import InternalError, Remark, Span, SpecError
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
@@ -63,7 +71,8 @@ class Claim:
     made of the last ones. `inputs` are those of the spec by name, `checks` the sizes
     that the function refuses if they are negative, `place` is where the spec asks for
     it. What the bodies `before` return under its name is known to those that follow;
-    they may call what finds the unknowns that `others` solve for.
+    they may call what finds the unknowns that `others` solve for. The body may call
+    what is `private`.
     """
 
     name: str
@@ -77,6 +86,7 @@ class Claim:
     checks: Sequence[Dim] = ()
     before: Sequence[Body] = ()
     others: Sequence[Node] = ()
+    private: Sequence[Private] = ()
 
 
 @dataclass
@@ -264,6 +274,8 @@ class _Judge:
             for p in parameters
             if p.of is not None and p.index is None
         }
+        for own in claim.private:
+            values[own.name] = partial(_called, own, point)
         for body in claim.before:
             inner = dict(values)
             point.program.run(body.lines, inner)
@@ -287,6 +299,15 @@ class _Judge:
                 yield from made.pairs(whole)
         for name, before in arguments.items():
             yield values[name], before
+
+
+def _called(own: Private, point: Point, *arguments: Any) -> Any:
+    """What a private function returns; an object by the names of its fields."""
+    values = dict(zip(own.takes, arguments, strict=True))
+    if own.makes:
+        names = [name for name, _ in own.outputs]
+        values[own.makes] = lambda *made: dict(zip(names, made, strict=True))
+    return point.program.run(own.body.lines, values)
 
 
 def _matrix(part: Parameter, values: Mapping[str, Any], point: Point) -> Any:

@@ -183,6 +183,34 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
+class Private:
+    """A function that public ones call, of one formula: what they share of its code.
+
+    It takes arrays and objects, each with its type, then sizes, and `dtype` last if its
+    body needs that. It returns `outputs`, the fields of a class if it `makes` one.
+    """
+
+    name: str
+    arrays: tuple[tuple[str, str], ...]
+    sizes: tuple[str, ...]
+    doc: str
+    outputs: tuple[tuple[str, str], ...]
+    body: Body
+    makes: str = ""
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The names of its arguments."""
+        arrays = (name for name, _ in self.arrays)
+        return (*arrays, *self.sizes, *["dtype"] * self.body.needs_dtype)
+
+    @property
+    def call(self) -> str:
+        """Its call, by who has all that it takes under the same names."""
+        return f"{self.name}({', '.join(self.takes)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """A public function: one kind of derivative of one function of the spec.
 
@@ -191,7 +219,8 @@ class Function:
     `holders` has one a Jacobian, block or derivative object, if any; all are dense
     without; `cost` says what it computes and holds. With `choices`, the first whose
     condition holds is taken; the body needs what all forms need. Of several `results`,
-    each is a function with the lines of all and what it returns itself.
+    each is a function with the lines of all and what it returns itself. Its lines call
+    what is in `calls`.
     """
 
     function: str
@@ -209,6 +238,7 @@ class Function:
     choices: tuple[Choice, ...] = ()
     results: tuple[tuple[str, Function], ...] = ()
     cost: str = ""
+    calls: tuple[Private, ...] = ()
 
     def of_part(self, part: Kind) -> list[tuple[str, Function]]:
         """Return the results that have a part of what is returned, by their names.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorgen.emit.bound import BoundFunction, ConstrainedProblem
-from tensorgen.emit.model import Function, Helper
+from tensorgen.emit.model import Function, Helper, Private
 from tensorgen.emit.solvers import Solver
 from tensorgen.structure.classes import StructuredClass
 
@@ -40,6 +40,11 @@ class Module:
         """All that is bound to data."""
         more = () if self.constrained is None else (self.constrained.bound,)
         return (*self.problems, *more)
+
+    @property
+    def private(self) -> tuple[Private, ...]:
+        """What its functions call, each once."""
+        return tuple(dict.fromkeys(own for f in self.functions for own in f.calls))
 
     @property
     def forms(self) -> Iterator[Function]:

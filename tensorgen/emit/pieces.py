@@ -21,6 +21,7 @@ def bodies(module: Module) -> list[Body]:
     problems = (body for bound in module.bound for body in bound.bodies)
     return [
         *(function.body for function in module.functions),
+        *(own.body for own in module.private),
         *problems,
         *(side.body for side in limits),
     ]

@@ -20,7 +20,7 @@ from tensorgen.emit.documentation import function_docstrings, module_docstring
 from tensorgen.emit.framing import code, framed, header
 from tensorgen.emit.imports import listed
 from tensorgen.emit.layout import finished
-from tensorgen.emit.model import OPTIONAL, Function, sizes_among
+from tensorgen.emit.model import OPTIONAL, Function, Private, sizes_among
 from tensorgen.emit.module import Module
 from tensorgen.emit.problems import Problem, problem
 from tensorgen.emit.seal import NOTHING
@@ -43,13 +43,17 @@ from tensorgen.structure.classes import (
 
 @dataclass(frozen=True, slots=True)
 class FunctionView:
-    """A function as its template sees it: pieces of text, without indentation."""
+    """A function as its template sees it: pieces of text, without indentation.
+
+    Before it stands the class of what it returns, if that has `fields`.
+    """
 
     name: str
     signature: str
     annotation: str
     docstring: str
     lines: list[str]
+    fields: results.Fields | None = None
 
 
 def render(
@@ -97,8 +101,35 @@ def render(
 
 def _views(module: Module, backend: Backend) -> list[FunctionView]:
     told = function_docstrings(module.functions)
-    pairs = zip(module.functions, told, strict=True)
-    return [_view(function, words, backend) for function, words in pairs]
+    found: dict[str, FunctionView] = {}
+    for function, words in zip(module.functions, told, strict=True):
+        for own in function.calls:
+            found.setdefault(own.name, _private(own, backend))
+        found[function.name] = _view(function, words, backend)
+    return [*found.values()]
+
+
+def _private(own: Private, backend: Backend) -> FunctionView:
+    body, types = own.body, [type_ for _, type_ in own.outputs]
+    typed = [f"{name}: {type_}" for name, type_ in own.arrays]
+    typed += [f"{name}: int" for name in own.sizes]
+    typed += ["dtype: Any"] * body.needs_dtype
+    several = f"tuple[{', '.join(types)}]" if len(types) > 1 else types[0]
+    made = results.Fields(
+        own.makes, own.name, f"What `{own.name}` returns.", own.outputs
+    )
+    return FunctionView(
+        own.name,
+        ", ".join(typed),
+        own.makes or several,
+        docstring([own.doc]),
+        [
+            *map(backend.import_line, body.modules),
+            *[""] * bool(body.modules),
+            *(row for line in body.lines for row in line.split("\n")),
+        ],
+        made if own.makes else None,
+    )
 
 
 def _view(function: Function, words: str, backend: Backend) -> FunctionView:

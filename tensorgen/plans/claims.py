@@ -64,15 +64,15 @@ def claims(
         checks = [check.size for check in planned.source.checks]
         inputs, parameters = program.inputs, planned.parameters
         stated, tensors = planned.stated, as_compressed(plan.tensors)
-        place = planned.source.spec.name_text.span()
-        return Claim(
-            name, body, parameters, holders, stated, tensors, inputs, place, checks
-        )
+        at = planned.source.spec.name_text.span()
+        own = body, parameters, holders, stated, tensors, inputs, at, checks
+        return Claim(name, *own)
 
     def forms(
         name: str, planned: PlannedFunction, function: Function
     ) -> Iterator[Claim]:
-        yield claim(name, planned, planned.plan, function.body, function.holders)
+        own = claim(name, planned, planned.plan, function.body, function.holders)
+        yield replace(own, private=function.calls)
         for form, choice in zip(planned.others, function.choices, strict=True):
             other, told = choice.function, f"{name}, where {choice.condition},"
             yield claim(told, planned, form.plan, other.body, other.holders)

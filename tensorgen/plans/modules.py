@@ -53,6 +53,7 @@ from tensorgen.plans.problems import (
     ProblemBuilder,
     size_checks,
 )
+from tensorgen.plans.share_code import share_code
 from tensorgen.spec.check import emitted_names, tuple_names
 from tensorgen.spec.model import Spec
 from tensorgen.spec.names import RESERVED
@@ -80,6 +81,8 @@ class ModuleBuilder:
         self.named: dict[str, dict[Node, str]] = {}
         taken = RESERVED | _names(spec)
         self.objects = Objects(graph, taken, backend.slow_at)
+        # The code of functions, by their names.
+        self.written: dict[str, Written] = {}
 
     def build(
         self,
@@ -91,7 +94,7 @@ class ModuleBuilder:
         """Return the module."""
         spec = self.spec
         self.meet(plan.source for plan in plans)
-        functions = tuple(self.function(plan) for plan in plans)
+        functions = self.functions(plans)
         bound = tuple(self.problem(problem) for problem in problems)
         own = None if constrained is None else self.constrained(constrained)
         return Module(
@@ -135,11 +138,26 @@ class ModuleBuilder:
                 self.graph, self.backend, planned, self.described, checks
             )
 
+    def functions(self, plans: Sequence[PlannedFunction]) -> tuple[Function, ...]:
+        """Lower all functions; those of one formula are made of what they share."""
+        found = {planned.name: self.function(planned) for planned in plans}
+        own: dict[str, dict[str, tuple[PlannedFunction, Function, Written]]] = {}
+        for planned in plans:
+            if not (planned.others or planned.members):
+                row = planned, found[planned.name], self.written[planned.name]
+                own.setdefault(planned.source.spec.name, {})[planned.name] = row
+        for made in own.values():
+            found |= share_code(made, self.hints, self.backend)
+        return tuple(
+            _checked(found[planned.name], size_checks(planned.source))
+            for planned in plans
+        )
+
     def function(self, planned: PlannedFunction) -> Function:
         """Lower one function."""
         effort, doing = self.graph.effort, f"writing {planned.name}"
         with planned.source.within(effort, doing, HURRIED):
-            return self.lowered(planned, self.lowering(planned))
+            return self.described(planned, self.lowering(planned))
 
     def lowering(self, planned: PlannedFunction) -> Lowered:
         """How the roots of a function are lowered."""
@@ -217,7 +235,7 @@ class ModuleBuilder:
         # An object may hold arguments, which it never writes to, unless they are
         # variables: those change from step to step, often in place.
         fresh = [k not in planned.tensors for k, part in each for _ in part]
-        code = lowered(plan.roots, buffers, fresh)
+        code = self.written[planned.name] = lowered(plan.roots, buffers, fresh)
         inside = (s for holder in holders for s in holder.sizes)
         sizes = {**self.hints, **hints}
         most = held(code.code, sizes)

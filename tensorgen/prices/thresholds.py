@@ -99,6 +99,20 @@ SHARE_OF_A_PEAK = Fraction(3, 4)
 PART_OF_A_PEAK = 16
 """Than by what is taken for large: a smaller part of a peak is not."""
 
+# Functions of one formula, taken apart for what they share
+
+SHARE_OF_A_WHOLE = 1.05
+"""Of its own time a function may take, where it is made of what others share."""
+SHARE_OF_MEMORY = 2
+"""Of what it holds by itself it may hold then."""
+LINES_OF_A_FUNCTION = 5
+"""What a private function takes beside its statements: its first line, and what is
+told of it."""
+MOST_OUTPUTS = 2
+"""What returns more returns an object with names."""
+LINES_SAVED, SHARE_OF_LINES = 6, 0.85
+"""At least so many fewer lines there must be, and at most such a share of them left."""
+
 
 def are_hinted(hints: Container[str], dims: Iterable[Dim]) -> bool:
     """Whether there are hints for all that sizes depend on."""

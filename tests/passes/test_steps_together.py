@@ -13,6 +13,7 @@ import pytest
 
 import tensorgen
 from tests.device.library import execute
+from tests.made import source
 from tests.recurrence_cases import sigmoid
 
 Array = Any
@@ -66,7 +67,7 @@ class Cell:
 
     def steps(self, name: str) -> list[str]:
         """The loops of a function."""
-        code = self.text.split(f"def {name}(")[1].split("\ndef ")[0]
+        code = source(self.text, name)
         return re.findall(r"    for t in .*\n((?:        .*\n)+)", code)
 
 
@@ -123,7 +124,7 @@ def test_slices_that_are_treated_alike_take_one_product() -> None:
 def test_what_steps_have_multiplied_is_not_multiplied_again() -> None:
     cell = made("one array of all")
     forward, back = cell.steps("f_grad")
-    code = cell.text.split("def f_grad(")[1].split("\ndef ")[0]
+    code = source(cell.text, "f_grad")
     assert "kept[t] = " in forward and "p_q[t] = " in forward
     assert not re.search(r"x\[:-1\].*@.*U|U @ x", code)
     assert "_sigmoid(" not in back and "np.tanh" not in back
@@ -162,7 +163,7 @@ def shares() -> tuple[str, ModuleType]:
 def test_shares_are_normalised_by_what_the_steps_have_found(
     shares: tuple[str, ModuleType],
 ) -> None:
-    code = shares[0].split("def f_grad(")[1].split("\ndef ")[0]
+    code = source(shares[0], "f_grad")
     back = code.split("reversed(range(N - 1)):")[1]
     assert back.count("np.exp(") == 1
     assert "np.max(" not in back and "exp_values" not in back
@@ -260,7 +261,7 @@ functions:
     wrt: s
     emit: [value, gradient]
 """)
-    gradient = text[text.index("def f_value_and_grad(") :]
+    gradient = source(text, "f_value_and_grad")
     # At the last step, in the loop, at all steps for the adjoint; one for the sigmoids.
-    assert gradient[: gradient.index("\ndef ")].count("np.exp(") == 4
+    assert gradient.count("np.exp(") == 4
     assert "--" not in text.replace("---", "")

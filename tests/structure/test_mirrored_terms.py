@@ -150,8 +150,7 @@ def test_two_axes_of_a_matrix_are_no_two_sides_of_an_outer_product() -> None:
         "    expr: sqrt(c**2 + mean(B[0])**2)\n"
         "    wrt: {B: symmetric}\n    emit: [hessian]\n"
     )
-    # Its own check holds what is handed to the solver against the Hessian: solutions
-    # are checked when they are found, so that they are right whatever it is handed.
+    # Solutions are checked when they are found, and are right whatever it is handed.
     assert "return _LowRankFactorization(" in made.generate(text)
     hessian = made.load(text).f_hess(np.eye(3) + 0.1, 0.7)
     b = RNG.standard_normal(9)

@@ -1,0 +1,175 @@
+"""Code is taken apart into functions that compute the same, and share what they can."""
+
+from __future__ import annotations
+
+import ast
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.operations import Add, Elementwise, Index, Multiply
+from tensorgen.arrays.outline import Outline, outlined
+from tensorgen.arrays.places import WHOLE
+from tensorgen.arrays.statements import Let, Release, Statement, Store
+from tensorgen.ir.dims import Dim
+from tests.made import generate, load
+
+n = Dim.of("n")
+x = variable("x", (n,), base="x")
+ALL = Index((WHOLE,), (n,))
+
+
+def own(name: str) -> Array:
+    return variable(name, (n,), base=name)
+
+
+def of(function: str, *args: Array) -> Array:
+    return array(Elementwise(function), *args)
+
+
+def times(*args: Array) -> Array:
+    return array(Multiply(Fraction(1), len(args)), *args)
+
+
+def chain(first: str, start: Array, count: int) -> list[Statement]:
+    """So many statements, each of the one before."""
+    lines: list[Statement] = []
+    for k in range(count):
+        lines.append(Let(f"{first}{k}", of("sin", start)))
+        start = own(f"{first}{k}")
+    return lines
+
+
+def whole(count: int = 9) -> Code:
+    """A value and a gradient of what nine statements make, and of their own ones."""
+    lines = chain("p", x, 9)
+    lines += chain("v", own("p8"), 9)
+    lines += chain("g", times(own("p8"), own("p2")), count)
+    return Code(tuple(lines), (own("v8"), own(f"g{count - 1}")))
+
+
+def alone(code: Code, names: str, k: int) -> Code:
+    lines = [s for s in code.statements if isinstance(s, Let) and s.name[0] in names]
+    return Code(tuple(lines), (code.returns[k],))
+
+
+def taken(code: Code, **others: Code) -> Outline | None:
+    given = {name: (other, [name]) for name, other in others.items()}
+    found = outlined(code, {"value": [0], "grad": [1]}, given, {}, ["x"])
+    return found[0] if found else None
+
+
+def test_what_two_results_need_is_computed_by_a_function_that_both_call() -> None:
+    code = whole()
+    outline = taken(code, value=alone(code, "pv", 0), grad=alone(code, "pg", 1))
+    assert outline is not None
+    parts, value, grad = outline.pieces
+    assert parts.shared and parts.outputs == ("p2", "p8") and parts.takes == ("x",)
+    assert [s.name for s in parts.code.statements if isinstance(s, Let)] == [
+        f"p{k}" for k in range(9)
+    ]
+    assert (value.of, value.takes, grad.of, grad.takes) == (
+        *("value", ("p8",)),
+        *("grad", ("p8", "p2")),
+    )
+    # What is returned at once needs no name.
+    assert value.code.returns == (of("sin", own("v7")),)
+    assert outline.called(["grad"]) == [parts, grad]
+
+
+def test_what_would_take_longer_stays_as_it_is() -> None:
+    code = whole(20)
+    quick = Code((), (of("sin", x),))
+    outline = taken(code, value=quick, grad=alone(code, "pg", 1))
+    # The value is not alone any more, so that it is no piece.
+    assert outline is not None and [*outline.own] == ["value"]
+    assert taken(code, value=quick) is None
+
+
+def test_what_is_changed_belongs_to_what_changes_it() -> None:
+    code = whole(20)
+    change = Store(own("p2"), ALL, (), "+=", own("p1"))
+    lines = (*code.statements[:3], change, *code.statements[3:])
+    code = Code(lines, code.returns)
+    outline = taken(code, grad=Code((*lines[:10], *lines[19:]), code.returns[1:]))
+    assert outline is not None
+    parts, *_ = outline.pieces
+    assert change in parts.code.statements
+    # Read before it is changed, it is two values under one name.
+    late = Code((*whole().statements, change), code.returns)
+    assert taken(late, grad=late) is None
+
+
+def test_what_gives_up_memory_is_not_taken_apart() -> None:
+    code = whole()
+    lines = (*code.statements, Release(("p0",)))
+    assert taken(Code(lines, code.returns), grad=alone(code, "pg", 1)) is None
+
+
+def test_nothing_is_taken_apart_that_is_short() -> None:
+    lines = (Let("p", of("sin", x)), Let("v", of("cos", own("p"))))
+    code = Code(
+        (*lines, Let("g", array(Add((1, 1)), own("p"), x))), (own("v"), own("g"))
+    )
+    assert (
+        taken(code, grad=Code((lines[0],), (array(Add((1, 1)), own("p"), x),))) is None
+    )
+
+
+SPEC = """tensorgen: 1
+module: shared
+inputs: {tau: [n], y: [n], b: [3], lam: {shape: scalar, positive: true}}
+functions:
+  sse:
+    where: |
+      x = tau/lam
+      s = (1 - exp(-x))/x
+    expr: sum((y - b[0] - b[1]*s - b[2]*(s - exp(-x)))**2)
+    wrt: [b, lam]
+    emit: [value, gradient, hessian]
+"""
+
+
+def functions(text: str) -> dict[str, list[str]]:
+    """The functions that each function of a module calls, by name."""
+    found = [f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef)]
+    names = {f.name for f in found}
+    return {
+        f.name: [
+            node.func.id
+            for node in ast.walk(f)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in names
+        ]
+        for f in found
+    }
+
+
+def test_value_and_derivatives_are_one_text() -> None:
+    calls = functions(generate(SPEC))
+    for name in ("sse", "sse_grad", "sse_value_and_grad"):
+        assert "_sse_parts" in calls[name]
+    for name in ("sse_grad", "sse_value_and_grad", "sse_value_grad_hess"):
+        assert "_sse_grad" in calls[name]
+    # A Hessian by itself gives up memory that the others hold.
+    assert "_sse_parts" not in calls["sse_hess"]
+
+
+def test_they_agree_to_the_bit() -> None:
+    module = load(SPEC)
+    rng = np.random.default_rng(0)
+    given: dict[str, Any] = {
+        "tau": rng.uniform(1, 5, 7),
+        "y": rng.standard_normal(7),
+        "b": rng.standard_normal(3),
+        "lam": 1.7,
+    }
+    value, gradient, hessian = module.sse_value_grad_hess(**given)
+    assert value == module.sse(**given) == module.sse_value_and_grad(**given)[0]
+    for one, other in zip(gradient, module.sse_grad(**given), strict=True):
+        assert np.array_equal(one, other)
+    assert np.array_equal(hessian.dense(), module.sse_hess(**given).dense())
