@@ -24,7 +24,10 @@ from tensorgen.arrays.statements import (
     Let,
     Loop,
     Release,
+    Scatter,
     Statement,
+    Store,
+    When,
     bindings,
     changed,
     everything,
@@ -34,6 +37,7 @@ from tensorgen.arrays.statements import (
 )
 from tensorgen.arrays.work import arithmetic
 from tensorgen.prices.thresholds import (
+    CALLS_SAVED,
     LINES_OF_A_FUNCTION,
     LINES_SAVED,
     MOST_OUTPUTS,
@@ -106,8 +110,9 @@ def outlined(
     stay as they are; of the others, what they do then is returned. None where no lines
     are saved. What pieces take of the `inputs` comes first, in their order.
     """
+    freed, whole = whole, _kept(whole)
     cut = _Cut.of(whole)
-    if cut is None:
+    if cut is None or not _is_as_good(whole, freed, sizes):
         return None
     needs = {
         name: cut.closure(_names([whole.returns[k] for k in places]))
@@ -167,6 +172,23 @@ def _is_as_good(code: Code, own: Code, sizes: Mapping[str, int]) -> bool:
     )
 
 
+def _kept(code: Code) -> Code:
+    """The same, where memory is given up when functions end."""
+
+    def kept(lines: Sequence[Statement]) -> tuple[Statement, ...]:
+        own = (line for line in lines if not isinstance(line, Release))
+        return tuple(
+            (
+                replace(line, body=kept(line.body))
+                if isinstance(line, Loop | When)
+                else line
+            )
+            for line in own
+        )
+
+    return replace(code, statements=kept(code.statements))
+
+
 def _symbols(code: Code) -> set[str]:
     """The sizes of all that code makes or reads."""
     roots = [one for line in code.statements for one in operands(line)]
@@ -181,6 +203,66 @@ def _time(code: Code, speed: Speed) -> float:
     return sum(map(speed.work, below([*roots, *code.returns])))
 
 
+def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
+    """What is left of a function's code behind the call of a piece, which it repeats.
+
+    None where it repeats little, or would take longer so or hold more.
+    """
+    freed, code = code, _kept(code)
+    own, cut = _Cut.of(piece.code), _Cut.of(code)
+    if own is None or cut is None:
+        return None
+    same = {x: x for x in own.owner}
+    known = {
+        own.key(unit, same): unit for unit, places in enumerate(own.units) if places
+    }
+    known.pop(None, None)
+    names: dict[str, str] = {}  # what is repeated, by its name in the piece
+    again: dict[int, tuple[str, ...]] = {}
+    for unit, places in sorted(enumerate(cut.units), key=lambda pair: pair[1]):
+        found = known.get(cut.key(unit, names)) if places else None
+        if found is not None:
+            again[unit] = cut.bound(unit)
+            names |= zip(cut.bound(unit), own.bound(found), strict=True)
+    while True:
+        lines = cut.statements(u for u, _ in enumerate(cut.units) if u not in again)
+        read = {x for line in lines for x in _mentions(line)} | _names(code.returns)
+        hidden = [
+            unit
+            for unit, bound_ in again.items()
+            if any(x in read and names[x] not in piece.outputs for x in bound_)
+        ]
+        if not hidden:
+            break
+        for unit in hidden:
+            del again[unit]
+    rest = Code(lines, code.returns, code.refusals)
+    local = {x for line in lines for x, _ in bindings(line)}
+    if len(code.statements) - len(lines) <= CALLS_SAVED or (
+        not piece.held and not local.isdisjoint(piece.outputs)
+    ):
+        return None
+    whole = Code((*piece.code.statements, *lines), code.returns, code.refusals)
+    if not _is_as_good(whole, freed, sizes):
+        return None
+    change: dict[Array, Array] = {}
+    held_in = f"{piece.held}." * bool(piece.held)
+    for one in _variables(code):
+        op = one.op
+        assert isinstance(op, Variable)
+        if op.name in names and op.name in read and op.name not in local:
+            name = f"{held_in}{names[op.name]}"
+            shared = op.base and name
+            change[one] = variable(name, one.dims, one.kind, shared, op.boxed)
+    return _changed(rest, change)
+
+
+def _variables(code: Code) -> list[Array]:
+    roots = [one for line in code.statements for one in operands(line)]
+    every = below([*roots, *code.returns])
+    return [one for one in every if isinstance(one.op, Variable)]
+
+
 @dataclass(frozen=True)
 class _Cut:
     """Code as units: the places of the statements of each, in order."""
@@ -192,10 +274,8 @@ class _Cut:
 
     @staticmethod
     def of(code: Code) -> _Cut | None:
-        """Cut code; None where memory is given up, or what changes is read before."""
+        """Cut code; None where what changes is read before."""
         lines = code.statements
-        if any(isinstance(line, Release) for line in everything(lines)):
-            return None
         of: dict[str, int] = {}
         units: list[list[int]] = []
         last = {x: k for k, line in enumerate(lines) for x in changed(line)}
@@ -317,6 +397,37 @@ class _Cut:
                 returns[name] = ()
                 own[name] = _returning(code)
         return Outline(tuple(pieces), own, returns)
+
+    def bound(self, unit: int) -> tuple[str, ...]:
+        """The names that a unit binds, in order."""
+        lines = (self.lines[k] for k in self.units[unit])
+        return tuple(dict.fromkeys(x for line in lines for x, _ in bindings(line)))
+
+    def key(self, unit: int, names: Mapping[str, str]) -> object:
+        """What equal units share: their statements, whatever their own names are.
+
+        What they read has other `names`, or is like nothing else. None where a loop or
+        the like has names of its own.
+        """
+        lines = [self.lines[k] for k in self.units[unit]]
+        if not all(isinstance(line, Let | Store | Scatter) for line in lines):
+            return None
+        own = {x: f"%{k}" for k, x in enumerate(self.bound(unit))}
+        known = {**{x: f"?{x}" for x in self.owner}, **names, **own}
+        change: dict[Array, Array] = {}
+        for one in _variables(Code(tuple(lines), ())):
+            op = one.op
+            assert isinstance(op, Variable)
+            if op.name in known:
+                base = known.get(op.base, op.base) if op.base else op.base
+                change[one] = variable(
+                    known[op.name], one.dims, one.kind, base, op.boxed
+                )
+        found = [rebuilt(line, replacing(dict(change))) for line in lines]
+        return tuple(
+            replace(line, name=own[line.name]) if isinstance(line, Let) else line
+            for line in found
+        )
 
     def outputs(self, level: set[int], whole: Code) -> tuple[str, ...]:
         """The names of some units that others read, in order."""

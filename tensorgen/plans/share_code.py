@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import below
 from tensorgen.arrays.bill import bill, held
+from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Variable
-from tensorgen.arrays.outline import Outline, Piece, outlined
+from tensorgen.arrays.outline import Outline, Piece, outlined, recalled
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statements import operands
 from tensorgen.arrays.written import Written, written
@@ -72,7 +73,23 @@ def share_code(
         other = writer.composed(function, _words(own.kind))
         body = replace(other.body, holds=most_held)
         changed[name] = replace(other, cost=price, body=body)
-    return changed
+    return changed | _callers(made, changed, writer, sizes)
+
+
+def _callers(
+    made: Mapping[str, Made],
+    changed: Mapping[str, Function],
+    writer: _Writer,
+    sizes: Mapping[str, int],
+) -> dict[str, Function]:
+    """Other functions that repeat what is shared, such as products with a Hessian."""
+    found: dict[str, Function] = {}
+    first = next((p for p in writer.outline.pieces if p.shared), None)
+    for name, (_, function, own) in made.items():
+        rest = first and name not in changed and recalled(first, own.code, sizes)
+        if first and rest:
+            found[name] = writer.calling(function, first, rest)
+    return found
 
 
 def _words(kind: Kind) -> list[str]:
@@ -194,6 +211,12 @@ class _Writer:
             at_hand = self.outline.returns[result]
             returns += [printer.text(x) if x else next(left) for x in at_hand]
         return self._over(function, lines, returns, texts, calls)
+
+    def calling(self, function: Function, piece: Piece, rest: Code) -> Function:
+        """A function that calls a piece and does the rest itself."""
+        own, text = self.private(piece), written(rest, self.backend.alias)
+        lines = [f"{', '.join(piece.given)} = {own.call}", *text.lines]
+        return self._over(function, lines, text.returns, [text], {piece: own})
 
     def _over(
         self,

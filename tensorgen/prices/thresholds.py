@@ -110,6 +110,8 @@ LINES_OF_A_FUNCTION = 5
 told of it."""
 MOST_OUTPUTS = 2
 """What returns more returns an object with names."""
+CALLS_SAVED = 3
+"""What repeats more statements of a private function than so many calls it."""
 LINES_SAVED, SHARE_OF_LINES = 6, 0.85
 """At least so many fewer lines there must be, and at most such a share of them left."""
 

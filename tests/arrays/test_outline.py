@@ -11,7 +11,7 @@ import numpy as np
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Add, Elementwise, Index, Multiply
-from tensorgen.arrays.outline import Outline, outlined
+from tensorgen.arrays.outline import Outline, outlined, recalled
 from tensorgen.arrays.places import WHOLE
 from tensorgen.arrays.statements import Let, Release, Statement, Store
 from tensorgen.ir.dims import Dim
@@ -103,10 +103,15 @@ def test_what_is_changed_belongs_to_what_changes_it() -> None:
     assert taken(late, grad=late) is None
 
 
-def test_what_gives_up_memory_is_not_taken_apart() -> None:
+def test_memory_is_given_up_where_functions_end() -> None:
     code = whole()
     lines = (*code.statements, Release(("p0",)))
-    assert taken(Code(lines, code.returns), grad=alone(code, "pg", 1)) is None
+    value, grad = alone(code, "pv", 0), alone(code, "pg", 1)
+    outline = taken(Code(lines, code.returns), value=value, grad=grad)
+    assert outline is not None
+    assert Release(("p0",)) not in [
+        line for piece in outline.pieces for line in piece.code.statements
+    ]
 
 
 def test_nothing_is_taken_apart_that_is_short() -> None:
@@ -155,7 +160,7 @@ def test_value_and_derivatives_are_one_text() -> None:
         assert "_sse_parts" in calls[name]
     for name in ("sse_grad", "sse_value_and_grad", "sse_value_grad_hess"):
         assert "_sse_grad" in calls[name]
-    # A Hessian by itself gives up memory that the others hold.
+    # A Hessian by itself takes less memory than with what the others share.
     assert "_sse_parts" not in calls["sse_hess"]
 
 
@@ -173,3 +178,21 @@ def test_they_agree_to_the_bit() -> None:
     for one, other in zip(gradient, module.sse_grad(**given), strict=True):
         assert np.array_equal(one, other)
     assert np.array_equal(hessian.dense(), module.sse_hess(**given).dense())
+
+
+def test_what_repeats_the_statements_of_a_piece_calls_it() -> None:
+    code = whole()
+    outline = taken(code, value=alone(code, "pv", 0), grad=alone(code, "pg", 1))
+    assert outline is not None
+    lines = [*chain("q", x, 9), *chain("r", times(own("q8"), own("q2"), own("d")), 2)]
+    other = Code(tuple(lines), (own("r1"),))
+    rest = recalled(outline.pieces[0], other, {})
+    assert rest is not None
+    assert [s.name for s in rest.statements if isinstance(s, Let)] == ["r0", "r1"]
+    assert rest.statements[0] == Let(
+        "r0", of("sin", times(own("p8"), own("p2"), own("d")))
+    )
+    # An inner value of the piece is made again.
+    lines.append(Let("s", of("cos", own("q4"))))
+    again = recalled(outline.pieces[0], Code(tuple(lines), (own("s"),)), {})
+    assert again is None or len(again.statements) > 3
