@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import TypeVar, assert_never, cast
 from weakref import WeakValueDictionary
 
 from tensorgen.arrays.objects import (
@@ -29,6 +29,8 @@ from tensorgen.arrays.operations import (
 from tensorgen.arrays.types import dims_of, kind_of, weak
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
@@ -76,6 +78,13 @@ def variable(
 ) -> Array:
     """Return the array that a name stands for."""
     return array(Variable(name, dims, kind, base, boxed))
+
+
+def once(one: Array, find: Callable[[Array], T]) -> T:
+    """What `find` tells of an array, found out the first time."""
+    if find not in one.memo:
+        one.memo[find] = find(one)
+    return cast(T, one.memo[find])
 
 
 def below(roots: Sequence[Array]) -> Iterator[Array]:

@@ -228,21 +228,21 @@ def index_bound(node: Node) -> Dim | None:
 class System:
     """The constraints of a product, simplified until no rule fires.
 
-    `sizes` are those of all labels, of which those that go are removed; `names` says
-    what the labels of factors have become. The labels `out` of the result stay.
+    `sizes` are those of all labels that have not gone; `names` says what the labels of
+    factors have become. The labels `out` of the result stay.
     """
 
     def __init__(
         self,
         constraints: Iterable[Constraint],
-        sizes: dict[Label, Dim],
+        sizes: Mapping[Label, Dim],
         out: Sequence[Label],
         inside: Iterable[Label],
     ) -> None:
         """Take constraints on labels of a result and labels `inside` of factors."""
         self.constraints = list(constraints)
-        self.sizes = sizes
-        self.ranges = Ranges.of(sizes)
+        self.sizes = dict(sizes)
+        self.ranges = Ranges.of(self.sizes)
         self.out = out
         self.names = {label: label for label in inside}
 

@@ -22,7 +22,7 @@ from tensorgen.ir.aliases import turned
 from tensorgen.ir.canonical import canonical_labels, constraint_key
 from tensorgen.ir.constraints import normal
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.effort import Effort
+from tensorgen.ir.effort import Effort, Known
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -56,6 +56,7 @@ class Graph:
         """Start an empty graph that recognises `rewrites`, and counts its `effort`."""
         self.rewrites = rewrites
         self.effort = effort or Effort()
+        self.simplified: Known = {}
         self._products: dict[Hashable, Node] = {}
         self._sums: dict[Hashable, Node] = {}
         self.names: dict[Node, str] = {}

@@ -82,8 +82,11 @@ class Affine(AffineForm[Any]):
     @property
     def labels(self) -> tuple[Any, ...]:
         """All labels that the form mentions, those inside lookups included."""
+        atoms = [atom for atom, _ in self.terms]
+        if not any([type(atom) is Lookup for atom in atoms]):  # nearly always
+            return tuple(atoms)
         found: dict[Any, None] = {}
-        for atom, _ in self.terms:
+        for atom in atoms:
             if isinstance(atom, Lookup):
                 found.update(dict.fromkeys(atom.labels))
             else:

@@ -20,7 +20,7 @@ from tensorgen.ir.constraints import (
     solved,
 )
 from tensorgen.ir.dims import ZERO, Dim
-from tensorgen.ir.effort import Effort
+from tensorgen.ir.effort import Effort, Known
 from tensorgen.ir.nodes import (
     Constraint,
     Label,
@@ -39,6 +39,7 @@ class Maker(Protocol):
     """What a product under construction asks of the graph that it becomes a node of."""
 
     effort: Effort
+    simplified: Known
 
     def size(self, value: Dim) -> Node:
         """Return a dim as a number."""
@@ -251,13 +252,22 @@ class ProductBuilder:
             self._apply_deltas()
 
     def _apply_deltas(self) -> None:
-        inside = (label for _, labels in self.factors for label in labels)
-        system = System(self.constraints, self.sizes, self.out, inside)
-        if not system.simplify(self.graph.effort):
+        inside = tuple({label: None for _, xs in self.factors for label in xs})
+        effort, out = self.graph.effort, tuple(self.out)
+
+        def simplified() -> System | None:
+            system = System(self.constraints, self.sizes, out, inside)
+            return system if system.simplify(effort) else None
+
+        # The same few patterns stand beside most factors: three times in four.
+        what = tuple(self.constraints), tuple(self.sizes.items()), out, inside
+        system = effort.recalled(self.graph.simplified, what, simplified)
+        if system is None:
             self.coefficient = Fraction(0)
+            return
         name = system.names.__getitem__
         self.factors = [Ref(n, tuple(map(name, xs))) for n, xs in self.factors]
-        self.constraints = system.constraints
+        self.constraints, self.sizes = list(system.constraints), dict(system.sizes)
 
     def _compose(self) -> bool:
         """Make an entry at an entry, `y[a]` where `a = t[e]`, one of an array `y[t]`.

@@ -11,6 +11,7 @@ from math import inf, prod
 from typing import assert_never
 
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.effort import Known
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -70,7 +71,8 @@ class CostModel:
     """Costs for dim sizes: the hints, and `UNHINTED` for the rest.
 
     `ordered` remembers what `order_contractions` has made of nodes for these sizes,
-    `trees` the best tree of each network of labels and their numbers. The dims `given`
+    `trees` the best tree of each network of labels and their numbers, `known` what else
+    has been found at these sizes. The dims `given`
     follow from the arguments: arrays of others cannot be made.
     """
 
@@ -78,6 +80,7 @@ class CostModel:
     given: frozenset[str] = frozenset()
     ordered: dict[Node, Node] = field(default_factory=dict, compare=False, repr=False)
     trees: dict[Network, Plan] = field(default_factory=dict, compare=False, repr=False)
+    known: Known = field(default_factory=dict, compare=False, repr=False)
     _values: dict[Dim, int] = field(default_factory=dict, compare=False, repr=False)
     _sizes: dict[tuple[Dim, ...], float] = field(
         default_factory=dict, compare=False, repr=False

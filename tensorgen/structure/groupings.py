@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import prod
 
 from tensorgen.ir.graph import Graph
@@ -31,8 +32,17 @@ def groupings(
     graph: Graph, term: Parts, cost: CostModel, whole: bool = False
 ) -> list[StoredTerm]:
     """What a term may be stored as, the least first; or only as a `whole`."""
+    # Forms of one tensor have most terms in common: nine in ten.
+    find = partial(_groupings, graph, term, cost, whole)
+    return graph.effort.recalled(cost.known, (_groupings, *term.key, whole), find)
+
+
+def _groupings(
+    graph: Graph, term: Parts, cost: CostModel, whole: bool
+) -> list[StoredTerm]:
     scale = tuple(node for node, _ in term.factors if _is_made_of_sizes(node))
-    term.factors = [f for f in term.factors if not _is_made_of_sizes(f[0])]
+    others = [f for f in term.factors if not _is_made_of_sizes(f[0])]
+    term = replace(term, factors=others)
     everything = [list(range(len(term.factors)))] if term.factors else []
     partitions = [everything] if whole else _candidates(term, cost)
     candidates = [_stored(graph, term, partition) for partition in partitions]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 
 from tensorgen.ir.constraints import Ranges
@@ -28,7 +29,11 @@ from tensorgen.structure.ways import ties_sides
 
 def system(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
     """Return a matrix as an object that solves by its structure, if it has one."""
-    return _few(graph, bare(matrix), cost) or _steady(graph, matrix, cost)
+    few = bare(matrix)
+    # Plans invert the same matrices.
+    find = partial(_few, graph, few, cost)
+    found = graph.effort.recalled(cost.known, (_few, few), find)
+    return found or _steady(graph, matrix, cost)
 
 
 def _steady(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:

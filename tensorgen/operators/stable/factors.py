@@ -6,13 +6,13 @@ of what they are taken of: `2 * (x / p)` is `(2 * x) / p`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple, TypeGuard
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Map, Product, Ref, Term, constant_value
+from tensorgen.ir.nodes import Constraint, Map, Product, Ref, Term, constant_value, once
 from tensorgen.operators.scalar import apply, has_exact_power, power
 from tensorgen.operators.stable.match import arguments, is_map
 
@@ -60,9 +60,17 @@ def same(graph: Graph, a: Ref, b: Ref) -> bool:
 
 
 def factors_of(ref: Ref, coefficient: Fraction = ONE) -> Factors | None:
-    """The factors of a term; None where it sums over something."""
+    """The factors of a term, to be read alone; None where it sums over something."""
+    # Sums share terms, and each is compared with others: two times in three.
+    own = once(ref.node, (factors_of, ref.labels), lambda: _factors(ref))
+    if own is None or coefficient == 1:
+        return own
+    return replace(own, coefficient=coefficient * own.coefficient)
+
+
+def _factors(ref: Ref) -> Factors | None:
     node, labels = ref
-    found = Factors(coefficient)
+    found = Factors(Fraction(1))
     if isinstance(node, Product) and node.constraints:
         if node.inner:
             return None
