@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, assert_never, cast
+from typing import Any, TypeVar, assert_never
 from weakref import WeakValueDictionary
 
 from tensorgen.arrays.objects import (
@@ -46,7 +46,7 @@ class Array:
     dims: tuple[Dim, ...]
     kind: Kind
     weak: bool
-    memo: dict[object, object] = field(default_factory=dict, repr=False)
+    memo: dict[object, Any] = field(default_factory=dict, repr=False)
 
     @property
     def order(self) -> int:
@@ -82,9 +82,11 @@ def variable(
 
 def once(one: Array, find: Callable[[Array], T]) -> T:
     """What `find` tells of an array, found out the first time."""
-    if find not in one.memo:
-        one.memo[find] = find(one)
-    return cast(T, one.memo[find])
+    memo = one.memo
+    if find not in memo:
+        memo[find] = find(one)
+    found: T = memo[find]
+    return found
 
 
 def below(roots: Sequence[Array]) -> Iterator[Array]:

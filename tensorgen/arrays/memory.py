@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import accumulate
 from math import prod
 
 from tensorgen.arrays.arrays import Array, once
@@ -235,9 +236,8 @@ def _folded(one: Array, value: Value, elided: int) -> int:
     dims: tuple[Dim, ...] = ()
     free = True
     held = most = 0
-    for k, part in enumerate(one.args):
+    for k, (part, reach) in enumerate(zip(one.args, once(one, _reached), strict=True)):
         most = max(most, held + _making(part, value, elided))
-        reach = broadcast([dims, part.dims])
         fits = (free and dims == reach and part.dims in ((), reach)) or (
             is_fresh(part)
             and _may_swap(op, k)
@@ -254,6 +254,11 @@ def _folded(one: Array, value: Value, elided: int) -> int:
             held, free = both, is_fresh(part)
         dims, scaled = reach, False
     return most
+
+
+def _reached(one: Array) -> list[tuple[Dim, ...]]:
+    """The sizes of an operator's result over its first parts, one after the other."""
+    return [*accumulate((x.dims for x in one.args), lambda *both: broadcast(both))]
 
 
 def _may_swap(op: Operation, place: int) -> bool:

@@ -6,7 +6,7 @@ be solved for, which he prefers, and what becomes of the range of a label that g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import gcd
@@ -50,9 +50,14 @@ class Ranges:
 
     def holds(self, size: Dim) -> bool:
         """Whether a size is provably nonnegative where no interval is empty."""
-        own = [high - low for low, high in self.intervals.values()]
-        facts, sizes = (ZERO, *self.facts), (*own, *self.lengths)
-        return any((size - fact).is_nonnegative_beside(sizes) for fact in facts)
+        facts = ZERO, *self.facts
+        return any((size - x).is_nonnegative_beside(self._positive()) for x in facts)
+
+    def _positive(self) -> Iterator[Dim]:
+        """What is at least 1; few proofs ask for it."""
+        for low, high in self.intervals.values():
+            yield high - low
+        yield from self.lengths
 
     def bounds(self, form: Affine) -> tuple[Dim, Dim] | None:
         """The least and greatest value of a form, where index arrays state theirs."""
@@ -269,7 +274,8 @@ class System:
                 return False
             if self._meet():
                 continue
-            fired = any(self._rename(c) or self._eliminate(c) for c in kept)
+            used = looked_up(c.form for c in self.constraints)
+            fired = any(self._rename(c) or self._eliminate(c, used) for c in kept)
             fired = fired or self._solve()
         return True
 
@@ -358,15 +364,15 @@ class System:
         renamed = (constraint.renamed(name) for constraint in self.constraints)
         self.constraints = list(dict.fromkeys(renamed))
 
-    def _eliminate(self, constraint: Constraint) -> bool:
+    def _eliminate(self, constraint: Constraint, read: Collection[Label]) -> bool:
         """Solve a delta for a summed label that stands in constraints alone.
 
-        Its range becomes two indicators, which vanish where they are implied.
+        It is none at which index arrays are `read`. Its range becomes two indicators,
+        which vanish where they are implied.
         """
-        used = looked_up(c.form for c in self.constraints)
-        used.update(self.out, self.names.values())
+        inside = (*self.out, *self.names.values())
         for label in solvable(constraint):
-            if label not in used:
+            if label not in read and label not in inside:
                 value = solved(constraint.form, label)
                 self.constraints = [
                     Constraint(c.kind, c.form.substituted(label, value))

@@ -10,17 +10,15 @@ beyond all steps that a function may take, one diagnostic names it (`on`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from tensorgen.errors import NoDerivative, Text, fail
 
 T = TypeVar("T")
 Hint = str | Callable[[], str]
-Known = dict[Hashable, tuple[object, int]]
-"""What has been found of what, and the steps that it took."""
 
 READING = 80_000
 """The steps in which the text of a function has become nodes: about two seconds."""
@@ -109,21 +107,6 @@ class Effort:
                 return run()
             finally:
                 self.hurried = False
-
-    def recalled(self, known: Known, what: Hashable, find: Callable[[], T]) -> T:
-        """Return what `find` gives, done once for equals, and counted each time.
-
-        So who asks again gets as far as who asked first.
-        """
-        before = known.get(what)
-        if before is None:
-            spent, stopped = self.spent, self.stopped
-            found = find()
-            if self.stopped == stopped:  # else it may find more another time
-                known[what] = found, self.spent - spent
-            return found
-        self.spend(before[1])
-        return cast(T, before[0])
 
     def attempt(self, run: Callable[[], T], instead: T, steps: int = PASS) -> T:
         """Return what `run` gives, or `instead` where it takes too many steps.

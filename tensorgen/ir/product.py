@@ -20,7 +20,7 @@ from tensorgen.ir.constraints import (
     solved,
 )
 from tensorgen.ir.dims import ZERO, Dim
-from tensorgen.ir.effort import Effort, Known
+from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
     Constraint,
     Label,
@@ -34,12 +34,14 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.vanish import implied
 
+ONE = Fraction(1)
+
 
 class Maker(Protocol):
     """What a product under construction asks of the graph that it becomes a node of."""
 
     effort: Effort
-    simplified: Known
+    simplified: dict[Hashable, tuple[System | None, int]]
 
     def size(self, value: Dim) -> Node:
         """Return a dim as a number."""
@@ -83,7 +85,7 @@ class ProductBuilder:
     def __init__(self, graph: Maker) -> None:
         """Start with nothing; `build` fills the state once."""
         self.graph = graph
-        self.coefficient = Fraction(1)
+        self.coefficient = ONE
         self.factors: list[Ref] = []
         self.constraints: list[Constraint] = []
         self.sizes: dict[Label, Dim] = {}
@@ -253,15 +255,17 @@ class ProductBuilder:
 
     def _apply_deltas(self) -> None:
         inside = tuple({label: None for _, xs in self.factors for label in xs})
-        effort, out = self.graph.effort, tuple(self.out)
-
-        def simplified() -> System | None:
-            system = System(self.constraints, self.sizes, out, inside)
-            return system if system.simplify(effort) else None
-
+        what = *map(tuple, (self.constraints, self.sizes.items(), self.out)), inside
+        effort, known = self.graph.effort, self.graph.simplified
         # The same few patterns stand beside most factors: three times in four.
-        what = tuple(self.constraints), tuple(self.sizes.items()), out, inside
-        system = effort.recalled(self.graph.simplified, what, simplified)
+        if what in known:
+            system, steps = known[what]
+            effort.spend(steps)
+        else:
+            before = effort.spent
+            made = System(self.constraints, self.sizes, tuple(self.out), inside)
+            system = made if made.simplify(effort) else None
+            known[what] = system, effort.spent - before
         if system is None:
             self.coefficient = Fraction(0)
             return

@@ -5,13 +5,12 @@ Only the passes ask it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
-from typing import assert_never
+from typing import Any, TypeVar, assert_never
 
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.effort import Known
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -45,6 +44,8 @@ from tensorgen.prices.table import (
     TURNED,
 )
 from tensorgen.prices.thresholds import assumed
+
+T = TypeVar("T")
 
 
 def merge(out: float, every: Span, sums: bool, factors: int) -> float:
@@ -80,12 +81,19 @@ class CostModel:
     given: frozenset[str] = frozenset()
     ordered: dict[Node, Node] = field(default_factory=dict, compare=False, repr=False)
     trees: dict[Network, Plan] = field(default_factory=dict, compare=False, repr=False)
-    known: Known = field(default_factory=dict, compare=False, repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
     _values: dict[Dim, int] = field(default_factory=dict, compare=False, repr=False)
     _sizes: dict[tuple[Dim, ...], float] = field(
         default_factory=dict, compare=False, repr=False
     )
     _works: dict[Node, float] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, what: Hashable, find: Callable[[], T]) -> T:
+        """What is known at these sizes, found out the first time."""
+        if what not in self.known:
+            self.known[what] = find()
+        found: T = self.known[what]
+        return found
 
     def size(self, dims: Iterable[Dim]) -> float:
         """The number of entries of an array of these dims, at least one."""

@@ -30,9 +30,7 @@ from tensorgen.structure.ways import ties_sides
 def system(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
     """Return a matrix as an object that solves by its structure, if it has one."""
     few = bare(matrix)
-    # Plans invert the same matrices.
-    find = partial(_few, graph, few, cost)
-    found = graph.effort.recalled(cost.known, (_few, few), find)
+    found = cost.once((_few, few), partial(_few, graph, few, cost))
     return found or _steady(graph, matrix, cost)
 
 

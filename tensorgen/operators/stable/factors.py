@@ -43,9 +43,12 @@ class Factors:
 
     def raise_by(self, ref: Base, e: Fraction) -> None:
         """Multiply by a power."""
-        self.powers[ref] = self.powers.get(ref, Fraction(0)) + e
-        if not self.powers[ref]:
-            del self.powers[ref]
+        own = self.powers.get(ref)
+        whole = e if own is None else own + e
+        if whole:
+            self.powers[ref] = whole
+        else:
+            self.powers.pop(ref, None)
 
 
 def same(graph: Graph, a: Ref, b: Ref) -> bool:
@@ -70,16 +73,16 @@ def factors_of(ref: Ref, coefficient: Fraction = ONE) -> Factors | None:
 
 def _factors(ref: Ref) -> Factors | None:
     node, labels = ref
-    found = Factors(Fraction(1))
+    found = Factors(ONE)
     if isinstance(node, Product) and node.constraints:
         if node.inner:
             return None
         at = labels.__getitem__
         found.constraints = tuple(c.renamed(at) for c in node.constraints)
         found.sizes = dict(zip(labels, node.dims, strict=True))
-        _collect_factors(found, ref, Fraction(1), DEPTH_OF_FACTORS)
+        _collect_factors(found, ref, ONE, DEPTH_OF_FACTORS)
     else:
-        collect(found, ref, Fraction(1), DEPTH_OF_FACTORS)
+        collect(found, ref, ONE, DEPTH_OF_FACTORS)
     return found
 
 
@@ -118,10 +121,12 @@ def collect(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
 def _collect_factors(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
     """The factors of a product to a whole power."""
     assert isinstance(ref.node, Product)
-    if not has_exact_power(ref.node.coefficient, e):
-        found.raise_by(ref, e)
-        return
-    found.coefficient *= ref.node.coefficient**e.numerator
+    coefficient = ref.node.coefficient
+    if coefficient != 1:
+        if not has_exact_power(coefficient, e):
+            found.raise_by(ref, e)
+            return
+        found.coefficient *= coefficient**e.numerator
     for factor in ref.node.factors:
         collect(found, factor.under(ref), e, depth - 1)
 
