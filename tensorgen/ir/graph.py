@@ -347,7 +347,11 @@ class Graph:
         )
 
     def _intern(self, kind: type[N], dims: tuple[Dim, ...], *fields: object) -> N:
-        key = (kind, dims, fields)
+        # Two integers hash faster than a rational, which only products start with.
+        scale = fields[0] if kind is Product else None
+        key: tuple[object, ...] = (kind, dims, fields)
+        if isinstance(scale, Fraction):
+            key = (kind, dims, scale.as_integer_ratio(), fields[1:])
         node = self._interned.get(key)
         if node is None:
             make: Any = kind

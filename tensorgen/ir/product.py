@@ -171,7 +171,8 @@ class ProductBuilder:
         if self.constraints:
             self._simplify()
         dims = tuple(self.sizes[label] for label in self.out)
-        if not self.coefficient or ZERO in self.sizes.values():  # or of no entries
+        empty = not all([dim.terms for dim in self.sizes.values()])
+        if not self.coefficient or empty:
             return self.graph.zeros(dims)
         self._count_unused()
         better = (

@@ -111,6 +111,8 @@ class StableForms:
 
     def product(self, graph: Graph, factors: Args) -> list[Ref] | None:
         """Return a better list of factors, or None."""
+        if len(factors) < 2:
+            return None
         pairs = _pairs(factors)
         graph.effort.spend(len(pairs) // 4)
 

@@ -71,7 +71,8 @@ def _merged(parts: Sequence[Weighted]) -> dict[Ref, Fraction]:
     found: dict[Ref, Fraction] = {}
     for c, ref in parts:
         for k, x in terms(ref):
-            found[x] = found.get(x, Fraction(0)) + c * k
+            own = c * k if k != 1 else c
+            found[x] = found[x] + own if x in found else own
     return {x: c for x, c in found.items() if c}
 
 
