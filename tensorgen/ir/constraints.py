@@ -229,6 +229,9 @@ def index_bound(node: Node) -> Dim | None:
 
 # Systems
 
+Simplified = tuple[list[Constraint], dict[Label, Dim], dict[Label, Label]]
+"""Constraints, the sizes of all labels that are left, and what labels have become."""
+
 
 class System:
     """The constraints of a product, simplified until no rule fires.
@@ -250,6 +253,11 @@ class System:
         self.ranges = Ranges.of(self.sizes)
         self.out = out
         self.names = {label: label for label in inside}
+
+    @property
+    def simplified(self) -> Simplified:
+        """What has become of it."""
+        return self.constraints, self.sizes, self.names
 
     def simplify(self, effort: Effort) -> bool:
         """Apply the delta rules until none fires; False where no label fits.

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 
 from tensorgen.ir.aliases import turned
 from tensorgen.ir.canonical import canonical_labels, constraint_key
-from tensorgen.ir.constraints import System, normal
+from tensorgen.ir.constraints import Simplified, normal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
@@ -56,7 +56,7 @@ class Graph:
         """Start an empty graph that recognises `rewrites`, and counts its `effort`."""
         self.rewrites = rewrites
         self.effort = effort or Effort()
-        self.simplified: dict[Hashable, tuple[System | None, int]] = {}
+        self.simplified: dict[Hashable, tuple[Simplified | None, int]] = {}
         """What has become of constraints, and the steps that it took."""
         self._products: dict[Hashable, Node] = {}
         self._sums: dict[Hashable, Node] = {}

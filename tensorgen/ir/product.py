@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from tensorgen.ir.constraints import (
     Ranges,
+    Simplified,
     System,
     index_bound,
     is_light,
@@ -41,7 +42,7 @@ class Maker(Protocol):
     """What a product under construction asks of the graph that it becomes a node of."""
 
     effort: Effort
-    simplified: dict[Hashable, tuple[System | None, int]]
+    simplified: dict[Hashable, tuple[Simplified | None, int]]
 
     def size(self, value: Dim) -> Node:
         """Return a dim as a number."""
@@ -256,23 +257,26 @@ class ProductBuilder:
 
     def _apply_deltas(self) -> None:
         inside = tuple({label: None for _, xs in self.factors for label in xs})
-        what = *map(tuple, (self.constraints, self.sizes.items(), self.out)), inside
+        dims = self.sizes.values()
+        what = *map(tuple, (self.constraints, self.sizes, dims, self.out)), inside
         effort, known = self.graph.effort, self.graph.simplified
         # The same few patterns stand beside most factors: three times in four.
         if what in known:
-            system, steps = known[what]
+            found, steps = known[what]
             effort.spend(steps)
         else:
             before = effort.spent
-            made = System(self.constraints, self.sizes, tuple(self.out), inside)
-            system = made if made.simplify(effort) else None
-            known[what] = system, effort.spent - before
-        if system is None:
+            system = System(self.constraints, self.sizes, self.out, inside)
+            fits = system.simplify(effort)
+            found = system.simplified if fits else None
+            known[what] = found, effort.spent - before
+        if found is None:
             self.coefficient = Fraction(0)
             return
-        name = system.names.__getitem__
+        constraints, sizes, names = found
+        self.constraints, self.sizes = list(constraints), dict(sizes)
+        name = names.__getitem__
         self.factors = [Ref(n, tuple(map(name, xs))) for n, xs in self.factors]
-        self.constraints, self.sizes = list(system.constraints), dict(system.sizes)
 
     def _compose(self) -> bool:
         """Make an entry at an entry, `y[a]` where `a = t[e]`, one of an array `y[t]`.
