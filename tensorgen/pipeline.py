@@ -14,7 +14,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -43,6 +45,21 @@ if TYPE_CHECKING:
     from tensorgen.check import Report
 
 
+@contextmanager
+def seldom_collected(young: int = 200_000) -> Iterator[None]:
+    """Look for dead objects only after so many new ones.
+
+    Nodes live until the end: to look for dead ones more often takes a fifth.
+    """
+    own, *older = gc.get_threshold()
+    gc.set_threshold(own and max(own, young), *older)
+    try:
+        yield
+    finally:
+        gc.set_threshold(own, *older)
+
+
+@seldom_collected()
 def compile_spec(
     source: Source,
     backends: Sequence[str] | None,

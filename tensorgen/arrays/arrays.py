@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Any, TypeVar, assert_never
 from weakref import WeakValueDictionary
 
 from tensorgen.arrays.objects import (
@@ -30,6 +30,8 @@ from tensorgen.arrays.types import dims_of, kind_of, weak
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Array:
@@ -44,7 +46,7 @@ class Array:
     dims: tuple[Dim, ...]
     kind: Kind
     weak: bool
-    memo: dict[object, object] = field(default_factory=dict, repr=False)
+    memo: dict[object, Any] = field(default_factory=dict, repr=False)
 
     @property
     def order(self) -> int:
@@ -76,6 +78,15 @@ def variable(
 ) -> Array:
     """Return the array that a name stands for."""
     return array(Variable(name, dims, kind, base, boxed))
+
+
+def once(one: Array, find: Callable[[Array], T]) -> T:
+    """What `find` tells of an array, found out the first time."""
+    memo = one.memo
+    if find not in memo:
+        memo[find] = find(one)
+    found: T = memo[find]
+    return found
 
 
 def below(roots: Sequence[Array]) -> Iterator[Array]:

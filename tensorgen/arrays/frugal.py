@@ -157,7 +157,4 @@ def _samples(code: Code) -> list[Valued]:
 
 
 def _valued(sizes: dict[str, int]) -> Valued:
-    def value(dim: Dim) -> int:
-        return max(dim.value(sizes), 0)
-
-    return value
+    return cache(lambda dim: max(dim.value(sizes), 0))

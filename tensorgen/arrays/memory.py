@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import accumulate
 from math import prod
 
-from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.arrays import Array, once
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.objects import Ravel, Reshape, Rows
 from tensorgen.arrays.operations import (
@@ -107,7 +108,7 @@ class Held:
                 self.owner[name] = name if seen == name else self.owner.get(seen, seen)
                 if seen == name:
                     self._free(name)
-                    self.sizes[name] = value(_room(whole))
+                    self.sizes[name] = value(once(whole, _room))
                     self.now += self.sizes[name]
             if isinstance(line, Release):
                 freed = {self.owner.pop(name, name) for name in line.names}
@@ -178,10 +179,11 @@ def _making(one: Array, value: Value, elided: int) -> int:
     op = one.op
     if isinstance(op, Add | Multiply) and one.args:
         return _folded(one, value, elided)
-    room = _room(one)
+    room = once(one, _room)
     if op == SQUARE and is_fresh(one.args[0]) and value(room) >= elided:
         room = ZERO  # an operator as well
-    own = sum(_kept(arg, value) for arg in one.args) + value(room + _spare(one))
+    own = sum(_kept(arg, value) for arg in one.args)
+    own += value(room + once(one, _spare))
     return max(space(one.args, value, elided), own)
 
 
@@ -234,9 +236,8 @@ def _folded(one: Array, value: Value, elided: int) -> int:
     dims: tuple[Dim, ...] = ()
     free = True
     held = most = 0
-    for k, part in enumerate(one.args):
+    for k, (part, reach) in enumerate(zip(one.args, once(one, _reached), strict=True)):
         most = max(most, held + _making(part, value, elided))
-        reach = broadcast([dims, part.dims])
         fits = (free and dims == reach and part.dims in ((), reach)) or (
             is_fresh(part)
             and _may_swap(op, k)
@@ -255,6 +256,11 @@ def _folded(one: Array, value: Value, elided: int) -> int:
     return most
 
 
+def _reached(one: Array) -> list[tuple[Dim, ...]]:
+    """The sizes of an operator's result over its first parts, one after the other."""
+    return [*accumulate((x.dims for x in one.args), lambda *both: broadcast(both))]
+
+
 def _may_swap(op: Operation, place: int) -> bool:
     """Whether a part may as well stand before the others."""
     if isinstance(op, Multiply):
@@ -269,12 +275,12 @@ def is_fresh(one: Array) -> bool:
 
 def _kept(one: Array, value: Value) -> int:
     """The numbers that live as long as a value does: a view keeps what it shows."""
-    return value(_room(memory(one)))
+    return value(once(memory(one), _room))
 
 
 def memory(one: Array) -> Array:
     """The array whose memory another one shows; itself if it has memory of its own."""
-    while _shows(one):
+    while once(one, _shows):
         one = one.args[0]
     return one
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
-from tensorgen.arrays.arrays import Array, array, below
+from tensorgen.arrays.arrays import Array, array, below, once
 from tensorgen.arrays.objects import Member, Pack, Results
 from tensorgen.arrays.operations import Index, Variable
 from tensorgen.ir.dims import ONE, Dim
@@ -247,8 +247,11 @@ def _root(view: Array) -> str | None:
     return view.op.name if isinstance(view.op, Variable) else None
 
 
-def reads(arrays: Sequence[Array]) -> Iterator[str]:
-    """Yield the variables that expressions mention."""
-    for one in below(arrays):
-        if isinstance(one.op, Variable):
-            yield one.op.name
+def reads(arrays: Sequence[Array]) -> Iterable[str]:
+    """The variables that expressions mention, each once."""
+    return dict.fromkeys(name for one in arrays for name in once(one, _read))
+
+
+def _read(one: Array) -> tuple[str, ...]:
+    ops = (part.op for part in below([one]))
+    return tuple(dict.fromkeys(op.name for op in ops if isinstance(op, Variable)))

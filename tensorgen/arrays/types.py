@@ -129,7 +129,7 @@ def broadcast(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
     found = [ONE] * longest
     for dims in shapes:
         for k, dim in enumerate(dims, longest - len(dims)):
-            found[k] = dim if found[k] == 1 else found[k]
+            found[k] = dim if found[k] is ONE else found[k]
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import assert_never
 
-from tensorgen.arrays.arrays import Array, below
+from tensorgen.arrays.arrays import Array, below, once
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.objects import Results
 from tensorgen.arrays.operations import (
@@ -99,6 +99,10 @@ def _contracted(op: Contraction, one: Array) -> Dim:
 
 def entries(one: Array) -> Dim:
     """The numbers that an operation stores anew."""
+    return once(one, _entries)
+
+
+def _entries(one: Array) -> Dim:
     op = one.op
     if isinstance(op, Leaf) or one.weak:
         return ZERO

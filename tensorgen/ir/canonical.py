@@ -9,6 +9,7 @@ cannot tell them apart, would only miss a share, never be wrong.)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from tensorgen.ir.constraints import atom_key
@@ -66,19 +67,23 @@ def _refine(
     """
     classes = len({colour[label] for label in free})
     while True:
-        signature: dict[Label, list[tuple[object, ...]]] = {label: [] for label in free}
+        members = Counter(map(colour.__getitem__, free))
+        # Who is alone in a class is told from all others by that.
+        signature: dict[Label, list[tuple[object, ...]]] = {
+            label: [] for label in free if members[colour[label]] > 1
+        }
         for node, labels in factors:
             beside = tuple(colour[label] for label in labels)
             for axis, label in enumerate(labels):
-                if label >= fixed:
+                if label in signature:
                     # A diagonal is told from two labels that are alike so far.
                     own = tuple(other == label for other in labels)
                     own = own if sum(own) > 1 else ()
                     signature[label].append((0, node.serial, axis, beside, own))
         for constraint in constraints:
-            _incidence(signature, colour, fixed, constraint)
+            _incidence(signature, colour, constraint)
         keys = {
-            label: (colour[label], tuple(sorted(map(repr, signature[label]))))
+            label: (colour[label], tuple(sorted(map(repr, signature.get(label, ())))))
             for label in free
         }
         ranks: dict[object, int] = {}
@@ -94,10 +99,11 @@ def _refine(
 def _incidence(
     signature: dict[Label, list[tuple[object, ...]]],
     colour: dict[Label, int],
-    fixed: int,
     constraint: Constraint,
 ) -> None:
     form = constraint.form
+    if signature.keys().isdisjoint(form.labels):
+        return
     content = tuple(
         sorted(
             (
@@ -109,7 +115,7 @@ def _incidence(
         )
     )
     for label in form.labels:
-        if label >= fixed:
+        if label in signature:
             key = (1, constraint.kind, form.coefficient(label), str(form.const))
             signature[label].append((*key, content))
 

@@ -6,7 +6,7 @@ be solved for, which he prefers, and what becomes of the range of a label that g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import gcd
@@ -50,9 +50,14 @@ class Ranges:
 
     def holds(self, size: Dim) -> bool:
         """Whether a size is provably nonnegative where no interval is empty."""
-        own = [high - low for low, high in self.intervals.values()]
-        facts, sizes = (ZERO, *self.facts), (*own, *self.lengths)
-        return any((size - fact).is_nonnegative_beside(sizes) for fact in facts)
+        facts = ZERO, *self.facts
+        return any((size - x).is_nonnegative_beside(self._positive()) for x in facts)
+
+    def _positive(self) -> Iterator[Dim]:
+        """What is at least 1; few proofs ask for it."""
+        for low, high in self.intervals.values():
+            yield high - low
+        yield from self.lengths
 
     def bounds(self, form: Affine) -> tuple[Dim, Dim] | None:
         """The least and greatest value of a form, where index arrays state theirs."""
@@ -224,27 +229,35 @@ def index_bound(node: Node) -> Dim | None:
 
 # Systems
 
+Simplified = tuple[list[Constraint], dict[Label, Dim], dict[Label, Label]]
+"""Constraints, the sizes of all labels that are left, and what labels have become."""
+
 
 class System:
     """The constraints of a product, simplified until no rule fires.
 
-    `sizes` are those of all labels, of which those that go are removed; `names` says
-    what the labels of factors have become. The labels `out` of the result stay.
+    `sizes` are those of all labels that have not gone; `names` says what the labels of
+    factors have become. The labels `out` of the result stay.
     """
 
     def __init__(
         self,
         constraints: Iterable[Constraint],
-        sizes: dict[Label, Dim],
+        sizes: Mapping[Label, Dim],
         out: Sequence[Label],
         inside: Iterable[Label],
     ) -> None:
         """Take constraints on labels of a result and labels `inside` of factors."""
         self.constraints = list(constraints)
-        self.sizes = sizes
-        self.ranges = Ranges.of(sizes)
+        self.sizes = dict(sizes)
+        self.ranges = Ranges.of(self.sizes)
         self.out = out
         self.names = {label: label for label in inside}
+
+    @property
+    def simplified(self) -> Simplified:
+        """What has become of it."""
+        return self.constraints, self.sizes, self.names
 
     def simplify(self, effort: Effort) -> bool:
         """Apply the delta rules until none fires; False where no label fits.
@@ -269,7 +282,8 @@ class System:
                 return False
             if self._meet():
                 continue
-            fired = any(self._rename(c) or self._eliminate(c) for c in kept)
+            used = looked_up(c.form for c in self.constraints)
+            fired = any(self._rename(c) or self._eliminate(c, used) for c in kept)
             fired = fired or self._solve()
         return True
 
@@ -358,15 +372,15 @@ class System:
         renamed = (constraint.renamed(name) for constraint in self.constraints)
         self.constraints = list(dict.fromkeys(renamed))
 
-    def _eliminate(self, constraint: Constraint) -> bool:
+    def _eliminate(self, constraint: Constraint, read: Collection[Label]) -> bool:
         """Solve a delta for a summed label that stands in constraints alone.
 
-        Its range becomes two indicators, which vanish where they are implied.
+        It is none at which index arrays are `read`. Its range becomes two indicators,
+        which vanish where they are implied.
         """
-        used = looked_up(c.form for c in self.constraints)
-        used.update(self.out, self.names.values())
+        inside = (*self.out, *self.names.values())
         for label in solvable(constraint):
-            if label not in used:
+            if label not in read and label not in inside:
                 value = solved(constraint.form, label)
                 self.constraints = [
                     Constraint(c.kind, c.form.substituted(label, value))

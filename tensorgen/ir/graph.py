@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 
 from tensorgen.ir.aliases import turned
 from tensorgen.ir.canonical import canonical_labels, constraint_key
-from tensorgen.ir.constraints import normal
+from tensorgen.ir.constraints import Simplified, normal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
@@ -56,8 +56,12 @@ class Graph:
         """Start an empty graph that recognises `rewrites`, and counts its `effort`."""
         self.rewrites = rewrites
         self.effort = effort or Effort()
+        self.simplified: dict[Hashable, tuple[Simplified | None, int]] = {}
+        """What has become of constraints, and the steps that it took."""
         self._products: dict[Hashable, Node] = {}
         self._sums: dict[Hashable, Node] = {}
+        self._maps: dict[Hashable, Node] = {}
+        self._constants: dict[Hashable, Node] = {}
         self.names: dict[Node, str] = {}
         self.suggestions: dict[Node, str] = {}
         self.pairs: dict[Node, dict[Node, None]] = {}  # of index arrays
@@ -89,7 +93,12 @@ class Graph:
 
     def constant(self, value: Number, dims: Sequence[Dim] = ()) -> Node:
         """Return the array whose entries all are the rational `value`."""
-        return self._intern(Product, tuple(dims), Fraction(value), (), (), ())
+        key = value.numerator, value.denominator, tuple(dims)
+        node = self._constants.get(key)
+        if node is None:
+            node = self._intern(Product, key[2], Fraction(value), (), (), ())
+            self._constants[key] = node
+        return node
 
     def named_constant(self, name: str) -> Node:
         """Return `pi`, `e` or `inf`."""
@@ -142,7 +151,9 @@ class Graph:
         known = self._products.get(key)
         if known is None:
             self.effort.spend(10 + 2 * len(parts) + 5 * len(forms))
-            own = Fraction(*scale)
+            own = (
+                coefficient if type(coefficient) is Fraction else Fraction(coefficient)
+            )
             known = ProductBuilder(self).build(out, parts, own, forms, dict(dims))
             self._products[key] = known
         return known
@@ -199,14 +210,15 @@ class Graph:
         """
         position = {label: axis for axis, label in enumerate(out)}
         known: dict[int, Dim] = {position[k]: d for k, d in (sizes or {}).items()}
-        aligned = []
+        refs, aligned, scales = list[Ref](), list[Term](), list[tuple[int, int]]()
         for c, node, labels in terms:
-            ref = self._aligned(node, tuple(position[label] for label in labels))
+            ref = self._aligned(node, tuple([position[label] for label in labels]))
             known.update(zip(ref.labels, ref.node.dims, strict=True))
+            refs.append(ref)
+            scales.append((c.numerator, c.denominator))
             aligned.append(Term(c if type(c) is Fraction else Fraction(c), *ref))
         dims = tuple(known[axis] for axis in range(len(out)))
-        scales = tuple(t.coefficient.as_integer_ratio() for t in aligned)
-        key = (scales, tuple(t.ref for t in aligned), dims, self.rewrites is None)
+        key = (tuple(scales), tuple(refs), dims, self.rewrites is None)
         # Passes ask for the same sum again and again: three times in four.
         self.effort.spend(1 + len(aligned) // 8)
         found = self._sums.get(key)
@@ -264,10 +276,14 @@ class Graph:
         used = sorted({axis for ref in refs for axis in ref.labels})
         narrow = {axis: k for k, axis in enumerate(used)}
         compact = tuple(Ref(n, tuple(narrow[a] for a in axes)) for n, axes in refs)
-        better = self.rewrites and self.rewrites.map(self, function, compact)
-        inner = better or self._intern(
-            Map, tuple(dims[axis] for axis in used), function, compact
-        )
+        key = (function, compact, self.rewrites is None)
+        # Passes ask for the same map again and again, as for products.
+        inner = self._maps.get(key)
+        if inner is None:
+            better = self.rewrites and self.rewrites.map(self, function, compact)
+            inner = self._maps[key] = better or self._intern(
+                Map, tuple(dims[axis] for axis in used), function, compact
+            )
         return self._broadcast(inner, used, dims)
 
     def call(
@@ -331,7 +347,11 @@ class Graph:
         )
 
     def _intern(self, kind: type[N], dims: tuple[Dim, ...], *fields: object) -> N:
-        key = (kind, dims, fields)
+        # Two integers hash faster than a rational, which only products start with.
+        scale = fields[0] if kind is Product else None
+        key: tuple[object, ...] = (kind, dims, fields)
+        if isinstance(scale, Fraction):
+            key = (kind, dims, scale.as_integer_ratio(), fields[1:])
         node = self._interned.get(key)
         if node is None:
             make: Any = kind

@@ -12,7 +12,7 @@ otherwise. Sums and maps know output labels only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
@@ -30,23 +30,21 @@ T = TypeVar("T")
 class BaseNode:
     """An array with one `Dim` an axis; `serial` is the order of creation.
 
-    `operands` are found once, when a node is made: passes ask for them all the time.
-    `known` is for what else is found out about a node, and holds for ever.
+    `order`, the number of axes, and `operands` are found once, when a node is made:
+    passes ask for them all the time. `known` is for what else is found out about a
+    node, and holds for ever.
     """
 
     serial: int
     dims: tuple[Dim, ...]
+    order: int = field(init=False, repr=False)
     operands: tuple[Node, ...] = field(init=False, repr=False)
     known: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Find the operands."""
+        object.__setattr__(self, "order", len(self.dims))
         object.__setattr__(self, "operands", _operands(cast(Node, self)))
-
-    @property
-    def order(self) -> int:
-        """The number of axes."""
-        return len(self.dims)
 
 
 class Ref(NamedTuple):
@@ -82,6 +80,13 @@ class Affine(AffineForm[Any]):
     @property
     def labels(self) -> tuple[Any, ...]:
         """All labels that the form mentions, those inside lookups included."""
+        plain: list[Any] = []
+        for atom, _ in self.terms:
+            if type(atom) is Lookup:
+                break
+            plain.append(atom)
+        else:  # nearly always
+            return tuple(plain)
         found: dict[Any, None] = {}
         for atom, _ in self.terms:
             if isinstance(atom, Lookup):
@@ -273,18 +278,33 @@ def _operands(node: Node) -> tuple[Node, ...]:
 
 
 def topological(
-    roots: Iterable[Node], known: Container[Node] = frozenset()
+    roots: Iterable[Node], known: Collection[Node] = frozenset()
 ) -> list[Node]:
     """All nodes below `roots`, operands before their users, without recursion.
 
     Nodes that are `known` are left out, and what only they need.
     """
+    roots = tuple(roots)
+    if known or not roots:
+        return _walked(roots, known)
+    # One pass after the other asks for the same: four times in five.
+    first = roots[0].known
+    asked, found = first.get(topological, ((), []))
+    if asked != roots:
+        found = _walked(roots, known)
+        first[topological] = roots, found
+    return list(found)
+
+
+def _walked(roots: Sequence[Node], known: Collection[Node]) -> list[Node]:
     order: dict[Node, None] = {}
     stack = list(roots)[::-1]
     while stack:
         node = stack[-1]
         if node not in order and node not in known:
-            below = [c for c in node.operands if c not in order and c not in known]
+            below = [c for c in node.operands if c not in order]
+            if known:
+                below = [c for c in below if c not in known]
             if below:
                 stack += below[::-1]
                 continue
@@ -341,9 +361,11 @@ def entries(nodes: Iterable[Node]) -> Dim:
 
 def once(node: Node, what: object, find: Callable[[], T]) -> T:
     """What is known of a node, found out the first time."""
-    if what not in node.known:
-        node.known[what] = find()
-    return cast(T, node.known[what])
+    known = node.known
+    if what not in known:
+        known[what] = find()
+    found: T = known[what]
+    return found
 
 
 def is_zero(node: Node) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from tensorgen.ir.constraints import (
     Ranges,
+    Simplified,
     System,
     index_bound,
     is_light,
@@ -34,11 +35,14 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.vanish import implied
 
+ONE = Fraction(1)
+
 
 class Maker(Protocol):
     """What a product under construction asks of the graph that it becomes a node of."""
 
     effort: Effort
+    simplified: dict[Hashable, tuple[Simplified | None, int]]
 
     def size(self, value: Dim) -> Node:
         """Return a dim as a number."""
@@ -82,7 +86,7 @@ class ProductBuilder:
     def __init__(self, graph: Maker) -> None:
         """Start with nothing; `build` fills the state once."""
         self.graph = graph
-        self.coefficient = Fraction(1)
+        self.coefficient = ONE
         self.factors: list[Ref] = []
         self.constraints: list[Constraint] = []
         self.sizes: dict[Label, Dim] = {}
@@ -168,7 +172,8 @@ class ProductBuilder:
         if self.constraints:
             self._simplify()
         dims = tuple(self.sizes[label] for label in self.out)
-        if not self.coefficient or ZERO in self.sizes.values():  # or of no entries
+        empty = not all([dim.terms for dim in self.sizes.values()])
+        if not self.coefficient or empty:
             return self.graph.zeros(dims)
         self._count_unused()
         better = (
@@ -251,13 +256,27 @@ class ProductBuilder:
             self._apply_deltas()
 
     def _apply_deltas(self) -> None:
-        inside = (label for _, labels in self.factors for label in labels)
-        system = System(self.constraints, self.sizes, self.out, inside)
-        if not system.simplify(self.graph.effort):
+        inside = tuple({label: None for _, xs in self.factors for label in xs})
+        dims = self.sizes.values()
+        what = *map(tuple, (self.constraints, self.sizes, dims, self.out)), inside
+        effort, known = self.graph.effort, self.graph.simplified
+        # The same few patterns stand beside most factors: three times in four.
+        if what in known:
+            found, steps = known[what]
+            effort.spend(steps)
+        else:
+            before = effort.spent
+            system = System(self.constraints, self.sizes, self.out, inside)
+            fits = system.simplify(effort)
+            found = system.simplified if fits else None
+            known[what] = found, effort.spent - before
+        if found is None:
             self.coefficient = Fraction(0)
-        name = system.names.__getitem__
+            return
+        constraints, sizes, names = found
+        self.constraints, self.sizes = list(constraints), dict(sizes)
+        name = names.__getitem__
         self.factors = [Ref(n, tuple(map(name, xs))) for n, xs in self.factors]
-        self.constraints = system.constraints
 
     def _compose(self) -> bool:
         """Make an entry at an entry, `y[a]` where `a = t[e]`, one of an array `y[t]`.

@@ -5,10 +5,10 @@ Only the passes ask it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
-from typing import assert_never
+from typing import Any, TypeVar, assert_never
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import (
@@ -45,6 +45,8 @@ from tensorgen.prices.table import (
 )
 from tensorgen.prices.thresholds import assumed
 
+T = TypeVar("T")
+
 
 def merge(out: float, every: Span, sums: bool, factors: int) -> float:
     """The cost of a product of `factors` over `every` value of all labels.
@@ -70,7 +72,8 @@ class CostModel:
     """Costs for dim sizes: the hints, and `UNHINTED` for the rest.
 
     `ordered` remembers what `order_contractions` has made of nodes for these sizes,
-    `trees` the best tree of each network of labels and their numbers. The dims `given`
+    `trees` the best tree of each network of labels and their numbers, `known` what else
+    has been found at these sizes. The dims `given`
     follow from the arguments: arrays of others cannot be made.
     """
 
@@ -78,11 +81,19 @@ class CostModel:
     given: frozenset[str] = frozenset()
     ordered: dict[Node, Node] = field(default_factory=dict, compare=False, repr=False)
     trees: dict[Network, Plan] = field(default_factory=dict, compare=False, repr=False)
+    known: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
     _values: dict[Dim, int] = field(default_factory=dict, compare=False, repr=False)
     _sizes: dict[tuple[Dim, ...], float] = field(
         default_factory=dict, compare=False, repr=False
     )
     _works: dict[Node, float] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, what: Hashable, find: Callable[[], T]) -> T:
+        """What is known at these sizes, found out the first time."""
+        if what not in self.known:
+            self.known[what] = find()
+        found: T = self.known[what]
+        return found
 
     def size(self, dims: Iterable[Dim]) -> float:
         """The number of entries of an array of these dims, at least one."""

@@ -14,7 +14,7 @@ from fractions import Fraction
 from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Constraint, Label, Node, Product, Sum
+from tensorgen.ir.nodes import Call, Constraint, Label, Node, Product, Sum, once
 from tensorgen.passes.cost import CostModel
 
 Name = Hashable
@@ -40,7 +40,7 @@ class View:
             self.factors.append((node, tuple(labels)))
             return
         if node.constraints and len(node.factors) == 1 and not node.inner:
-            self.coefficient *= node.coefficient
+            self._scale(node.coefficient)
             at = labels.__getitem__
             self.constraints += [c.renamed(at) for c in node.constraints]
             inner, axes = node.factors[0]
@@ -50,9 +50,13 @@ class View:
         for k, dim in enumerate(node.inner):
             names[node.order + k] = (tag, k)
             self.sizes[tag, k] = dim
-        self.coefficient *= node.coefficient
+        self._scale(node.coefficient)
         self.factors += [(n, tuple(names[x] for x in xs)) for n, xs in node.factors]
         self.constraints += [c.renamed(names.__getitem__) for c in node.constraints]
+
+    def _scale(self, coefficient: Fraction) -> None:
+        if coefficient != 1:  # few do
+            self.coefficient *= coefficient
 
     def product(self, graph: Graph, out: Sequence[Name]) -> Node:
         """Return the product with the labels `out` kept."""
@@ -81,6 +85,10 @@ def grows(node: Node, cost: CostModel) -> bool:
     Either it has more dims than its largest operand, as an outer product has, or
     more entries than all operands together.
     """
+    return cost.once((grows, node), lambda: _grows(node, cost))
+
+
+def _grows(node: Node, cost: CostModel) -> bool:
     match node:
         case Product(factors=refs) if len(refs) > 1:
             dims = [ref.node.dims for ref in refs]
@@ -136,6 +144,10 @@ def is_sparse(node: Node) -> bool:
 
     Or one that spreads a list of entries over an array.
     """
+    return once(node, is_sparse, lambda: _is_sparse(node))
+
+
+def _is_sparse(node: Node) -> bool:
     match node:
         case Product():
             return is_scattered(node) or any(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import prod
 
 from tensorgen.ir.graph import Graph
@@ -31,11 +32,22 @@ def groupings(
     graph: Graph, term: Parts, cost: CostModel, whole: bool = False
 ) -> list[StoredTerm]:
     """What a term may be stored as, the least first; or only as a `whole`."""
+    # Forms of one tensor have most terms in common: nine in ten.
+    find = partial(_groupings, graph, term, cost, whole)
+    return cost.once((_groupings, *term.key, whole), find)
+
+
+def _groupings(
+    graph: Graph, term: Parts, cost: CostModel, whole: bool
+) -> list[StoredTerm]:
     scale = tuple(node for node, _ in term.factors if _is_made_of_sizes(node))
-    term.factors = [f for f in term.factors if not _is_made_of_sizes(f[0])]
+    others = [f for f in term.factors if not _is_made_of_sizes(f[0])]
+    term = replace(term, factors=others)
     everything = [list(range(len(term.factors)))] if term.factors else []
     partitions = [everything] if whole else _candidates(term, cost)
-    candidates = [_stored(graph, term, partition) for partition in partitions]
+    group = cache(partial(_group, term))  # most stand in several groupings
+    grouped = ([group(tuple(places)) for places in own] for own in partitions)
+    candidates = [_stored(graph, term, groups) for groups in grouped]
     # Among equals the fewest arrays, then the first.
     candidates.sort(
         key=lambda factors: (held([node for node, _ in factors], cost), len(factors))
@@ -167,27 +179,30 @@ def _partitions(count: int) -> Iterator[Partition]:
         yield [*smaller, [last]]
 
 
-def _stored(graph: Graph, term: Parts, partition: list[list[int]]) -> list[Factor]:
-    """The arrays that a grouping stores, with their labels.
+Group = tuple[list[Factor], dict[Name, None], list[Constraint]]
+
+
+def _group(term: Parts, places: Sequence[int]) -> Group:
+    """Some factors of a term, with their labels and the deltas on these.
 
     A delta on summed labels (a slice) belongs to the group that has the label.
     """
-    groups = []
-    for group in partition:
-        factors = [term.factors[k] for k in group]
-        labels = {x: None for _, xs in factors for x in xs}
-        mine: list[Constraint] = []
-        waiting = list(term.inner)
-        while touching := [
-            c
-            for c in waiting
-            if any(x in labels for x in c.form.labels if not is_axis(x))
-        ]:
-            waiting = [c for c in waiting if c not in touching]
-            mine += touching
-            for constraint in touching:
-                labels.update(dict.fromkeys(constraint.form.labels))
-        groups.append((factors, labels, mine))
+    factors = [term.factors[k] for k in places]
+    labels = {x: None for _, xs in factors for x in xs}
+    mine: list[Constraint] = []
+    waiting = list(term.inner)
+    while touching := [
+        c for c in waiting if any(x in labels for x in c.form.labels if not is_axis(x))
+    ]:
+        waiting = [c for c in waiting if c not in touching]
+        mine += touching
+        for constraint in touching:
+            labels.update(dict.fromkeys(constraint.form.labels))
+    return factors, labels, mine
+
+
+def _stored(graph: Graph, term: Parts, groups: Sequence[Group]) -> list[Factor]:
+    """The arrays that a grouping stores, with their labels."""
     found = []
     for k, (factors, labels, mine) in enumerate(groups):
         others = {x for m, g in enumerate(groups) if m != k for x in g[1]}

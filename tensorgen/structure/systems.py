@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 
 from tensorgen.ir.constraints import Ranges
@@ -28,7 +29,9 @@ from tensorgen.structure.ways import ties_sides
 
 def system(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
     """Return a matrix as an object that solves by its structure, if it has one."""
-    return _few(graph, bare(matrix), cost) or _steady(graph, matrix, cost)
+    few = bare(matrix)
+    found = cost.once((_few, few), partial(_few, graph, few, cost))
+    return found or _steady(graph, matrix, cost)
 
 
 def _steady(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:

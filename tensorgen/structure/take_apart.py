@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -91,6 +91,12 @@ class Parts:
     inner: list[Constraint]
     sizes: dict[Name, Dim]
     links: tuple[Link, ...] = ()
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """All that the term is, to be known by."""
+        parts = tuple(self.factors), tuple(self.inner), tuple(self.sizes.items())
+        return self.coefficient, self.ties, self.links, *parts
 
 
 def take_apart(

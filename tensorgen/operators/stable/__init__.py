@@ -67,7 +67,8 @@ _PAIR_RULES: tuple[PairRule, ...] = (
     reshape.merged,
 )
 
-_POWER_RULES: tuple[PairRule, ...] = (powers.powers, powers.cancelled)
+_RULES = (_PAIR_RULES, (powers.powers, powers.cancelled))
+"""The rules for all pairs, before those that open quotients."""
 
 
 class StableForms:
@@ -91,21 +92,29 @@ class StableForms:
 
     def product(self, graph: Graph, factors: Args) -> list[Ref] | None:
         """Return a better list of factors, or None."""
+        if len(factors) < 2:
+            return None
         pairs = _pairs(factors)
         graph.effort.spend(len(pairs) // 4)
-        for place, group in enumerate((_PAIR_RULES, _POWER_RULES)):
+
+        def seen(first: Ref, second: Ref) -> int:
+            """How many lists of rules have nothing for a pair."""
+            done: int = first.node.known.get((second, first.labels), 0)
+            return done
+
+        # Products meet in the same pairs, of which most are in no rule.
+        pairs = [(k, m) for k, m in pairs if seen(factors[k], factors[m]) < len(_RULES)]
+        for place, group in enumerate(_RULES):
             for k, m in pairs:
                 first, second = factors[k], factors[m]
-                # Products meet in the same pairs, of which most are in no rule.
-                key = place, second, first.labels
-                if key in first.node.known:
+                if seen(first, second) > place:
                     continue
                 for rule in group:
                     found = rule(graph, (first, second))
                     if found is not None:
                         rest = [f for n, f in enumerate(factors) if n not in (k, m)]
                         return [*rest, *found]
-                first.node.known[key] = None
+                first.node.known[second, first.labels] = place + 1
         return None
 
     def contraction(

@@ -6,13 +6,13 @@ of what they are taken of: `2 * (x / p)` is `(2 * x) / p`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Map, Product, Ref, Term, constant_value
+from tensorgen.ir.nodes import Constraint, Map, Product, Ref, Term, constant_value, once
 from tensorgen.operators.scalar import apply, has_exact_power, power
 from tensorgen.operators.stable.match import arguments
 
@@ -43,9 +43,12 @@ class Factors:
 
     def raise_by(self, ref: Base, e: Fraction) -> None:
         """Multiply by a power."""
-        self.powers[ref] = self.powers.get(ref, Fraction(0)) + e
-        if not self.powers[ref]:
-            del self.powers[ref]
+        own = self.powers.get(ref)
+        whole = e if own is None else own + e
+        if whole:
+            self.powers[ref] = whole
+        else:
+            self.powers.pop(ref, None)
 
 
 def same(graph: Graph, a: Ref, b: Ref) -> bool:
@@ -60,18 +63,26 @@ def same(graph: Graph, a: Ref, b: Ref) -> bool:
 
 
 def factors_of(ref: Ref, coefficient: Fraction = ONE) -> Factors | None:
-    """The factors of a term; None where it sums over something."""
+    """The factors of a term, to be read alone; None where it sums over something."""
+    # Sums share terms, and each is compared with others: two times in three.
+    own = once(ref.node, (factors_of, ref.labels), lambda: _factors(ref))
+    if own is None or coefficient == 1:
+        return own
+    return replace(own, coefficient=coefficient * own.coefficient)
+
+
+def _factors(ref: Ref) -> Factors | None:
     node, labels = ref
-    found = Factors(coefficient)
+    found = Factors(ONE)
     if isinstance(node, Product) and node.constraints:
         if node.inner:
             return None
         at = labels.__getitem__
         found.constraints = tuple(c.renamed(at) for c in node.constraints)
         found.sizes = dict(zip(labels, node.dims, strict=True))
-        _collect_factors(found, ref, Fraction(1), DEPTH_OF_FACTORS)
+        _collect_factors(found, ref, ONE, DEPTH_OF_FACTORS)
     else:
-        collect(found, ref, Fraction(1), DEPTH_OF_FACTORS)
+        collect(found, ref, ONE, DEPTH_OF_FACTORS)
     return found
 
 
@@ -110,10 +121,12 @@ def collect(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
 def _collect_factors(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
     """The factors of a product to a whole power."""
     assert isinstance(ref.node, Product)
-    if not has_exact_power(ref.node.coefficient, e):
-        found.raise_by(ref, e)
-        return
-    found.coefficient *= ref.node.coefficient**e.numerator
+    coefficient = ref.node.coefficient
+    if coefficient != 1:
+        if not has_exact_power(coefficient, e):
+            found.raise_by(ref, e)
+            return
+        found.coefficient *= coefficient**e.numerator
     for factor in ref.node.factors:
         collect(found, factor.under(ref), e, depth - 1)
 

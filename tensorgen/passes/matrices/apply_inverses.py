@@ -43,6 +43,8 @@ def _chosen(context: Context, roots: Sequence[Node], numbers: bool) -> list[Node
     """Choose solutions until nobody chooses another one."""
     wanted: Counter[Node] = Counter()
     found = list(roots)
+    if not any(isinstance(x, Call) and x.operator == "inv" for x in topological(found)):
+        return found
     for _ in range(ROUNDS):
         asked: Counter[Node] = Counter()
         found = _rewritten(context, roots, numbers, wanted, asked)

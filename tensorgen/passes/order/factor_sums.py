@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -117,12 +118,13 @@ def _candidates(
             if len(set(summed)) == len(summed):
                 pattern = tuple(x if _is_axis(x) else None for x in labels)
                 places.setdefault((factor, pattern), {}).setdefault(t, k)
-    for at in _parts(places.values(), views):
+    left = cache(lambda t, k: _rest_labels(views[t], k))
+    for at in _parts(places.values(), left):
         mine: set[Name] = set()
         rest: set[Name] = set()
         for t, k in at.items():
             mine.update(views[t].factors[k][1])
-            rest.update(_rest_labels(views[t], k))
+            rest.update(left(t, k))
         alone = {x for x in mine - rest if _is_axis(x)}
         free = len(at) == len(views) and bool(alone if root else not mine & rest)
         if not (rest or mine):
@@ -138,9 +140,11 @@ def _candidates(
 
 
 def _parts(
-    shared: Iterable[dict[int, int]], views: Sequence[View]
+    shared: Iterable[dict[int, int]], left: Callable[[int, int], Iterable[Name]]
 ) -> Iterator[dict[int, int]]:
     """Terms that share a factor: all of them, and those whose rests have equal axes.
+
+    `left` has the labels of a term without one of its factors.
 
     `E @ a + E @ b + c * (E @ d)`, all of vectors, is `E @ (a + b) + c * (E @ d)`: the
     sum of all rests is a matrix.
@@ -148,16 +152,18 @@ def _parts(
     for at in shared:
         alike: dict[frozenset[Name], dict[int, int]] = {}
         for t, k in at.items():
-            axes = frozenset(x for x in _rest_labels(views[t], k) if _is_axis(x))
+            axes = frozenset(x for x in left(t, k) if _is_axis(x))
             alike.setdefault(axes, {})[t] = k
         groups = [at, *alike.values()] if len(alike) > 1 else [at]
         yield from (group for group in groups if len(group) > 1)
 
 
-def _rest_labels(view: View, place: int) -> set[Name]:
-    found = {x for k, (_, xs) in enumerate(view.factors) if k != place for x in xs}
+def _rest_labels(view: View, place: int) -> dict[Name, None]:
+    """The labels of a term without a factor, in an order that names depend on."""
+    factors = [xs for k, (_, xs) in enumerate(view.factors) if k != place]
+    found = dict.fromkeys(x for xs in factors for x in xs)
     for constraint in view.constraints:
-        found.update(constraint.form.labels)
+        found.update(dict.fromkeys(constraint.form.labels))
     return found
 
 
@@ -180,7 +186,8 @@ def _factored(
     for t, k in places.items():
         names = dict(zip(views[t].factors[k][1], shared, strict=True))
         rest = _renamed_rest(views[t], k, names)
-        axes.update(dict.fromkeys(x for x in sizes if x in _rest_labels(rest, -1)))
+        left = _rest_labels(rest, -1)
+        axes.update(dict.fromkeys(x for x in sizes if x in left))
         rests.append(rest)
     out = [x for x in sizes if x in axes]
     for rest in rests:

@@ -7,7 +7,7 @@ the factors and are members too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import inf, prod
@@ -82,7 +82,7 @@ class Network:
             "count": len(own),
             "full": (1 << len(own)) - 1,
             "read": (1 << start) - 1,
-            "_memo": Memo(own, loose, linked),
+            "_memo": Memo(own, loose, links),
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
@@ -165,10 +165,9 @@ class Network:
         if first & second:
             return False
         entries: dict[Label, set[Label]] = {}
-        for link, c in self.links.items():
-            x = link_label(c)
-            if x is not None and not (link & whole or self.out >> x & 1):
-                entries[x] = {y for y in c.form.labels if y != x}
+        for link, (x, others) in self._memo.entries.items():
+            if not (link & whole or self.out >> x & 1):
+                entries[x] = others
 
         def read(side: int) -> set[Label]:
             """The labels at which index arrays, or those at entries of these, read."""
@@ -225,8 +224,8 @@ class Network:
             inside |= self.out
         return sum(
             link
-            for link, c in self.links.items()
-            if link & links and not set_of(c.form.labels) & ~inside
+            for link in self.links
+            if link & links and not self.labels(link) & ~inside
         )
 
 
@@ -237,12 +236,18 @@ class Memo:
         self,
         own: Sequence[int],
         loose: Sequence[Constraint],
-        links: Iterable[Constraint],
+        links: Mapping[int, Constraint],
     ) -> None:
         """Start with the labels of each factor and link."""
         self.own = own
         self.atoms = [set_of(c.form.labels) for c in loose]
-        self.ordered = [*loose, *links]
+        self.ordered = [*loose, *links.values()]
+        # The label that each link gives, and those that it follows from.
+        self.entries = {
+            link: (x, {y for y in c.form.labels if y != x})
+            for link, c in links.items()
+            if (x := link_label(c)) is not None
+        }
         # Within one factor a constraint is never news to several.
         self.between = set_of(
             k

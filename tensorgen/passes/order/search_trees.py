@@ -225,6 +225,8 @@ class Subsets:
             return None
         self.effort.spend((1 << s.bit_count()) // 20)
         least, cut = self.limit, 0
+        # Most splits multiply over the same labels.
+        known: dict[int, float] = {}
         for a in splits(s):
             left, right = best.get(a), best.get(s ^ a)
             if left is None or right is None:
@@ -233,7 +235,9 @@ class Subsets:
             if spent >= least:
                 continue
             every = kept[a] | kept[s ^ a]
-            spent += price(entries, Span(size(every)), every != out, 2)
+            if every not in known:
+                known[every] = price(entries, Span(size(every)), every != out, 2)
+            spent += known[every]
             if spent < least:
                 least, cut = spent, a
         if not cut:

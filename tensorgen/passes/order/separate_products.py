@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
-from tensorgen.ir.nodes import Node, Product
+from tensorgen.ir.nodes import Node, Product, once
 from tensorgen.passes.rounds import Round
 from tensorgen.passes.views import View, grows
 
@@ -19,7 +19,8 @@ def separate_products(known: Round, node: Node) -> Node:
     `inv[i, k] * a[k] * inv[j, l] * b[l]` is as large as what it is made of, but it
     is an outer product of two vectors.
     """
-    apart = _separated(known.context.graph, node)
+    graph = known.context.graph
+    apart = once(node, _separated, lambda: _separated(graph, node))
     cost = known.context.cost
     return apart if grows(node, cost) or grows(apart, cost) else node
 
