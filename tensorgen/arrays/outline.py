@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tensorgen.arrays.arrays import Array, below, bound, replacing, variable
+from tensorgen.arrays.arrays import Array, below, bound, variable
 from tensorgen.arrays.bill import Amount, held
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.memory import memory
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.speed import Speed
@@ -24,17 +23,14 @@ from tensorgen.arrays.statements import (
     Let,
     Loop,
     Release,
-    Scatter,
     Statement,
-    Store,
     When,
     bindings,
-    changed,
     everything,
     operands,
     reads,
-    rebuilt,
 )
+from tensorgen.arrays.units import Units, changed_to, mentioned, named, variables_of
 from tensorgen.arrays.work import arithmetic
 from tensorgen.prices.thresholds import (
     CALLS_SAVED,
@@ -111,11 +107,11 @@ def outlined(
     are saved. What pieces take of the `inputs` comes first, in their order.
     """
     freed, whole = whole, _kept(whole)
-    cut = _Cut.of(whole)
+    cut = Units.of(whole)
     if cut is None or not _is_as_good(whole, freed, sizes):
         return None
     needs = {
-        name: cut.closure(_names([whole.returns[k] for k in places]))
+        name: cut.closure(named([whole.returns[k] for k in places]))
         for name, places in results.items()
     }
     levels = cut.levels([*needs.values()])
@@ -141,7 +137,7 @@ def outlined(
     if all(level & own for own in wanted for level in levels[:2]):
         levels = [set[int]().union(*levels[:2]), *levels[2:]]
     levels = [level for level in levels if level]
-    outline = cut.outline(whole, results, needs, levels, used, inputs)
+    outline = _outline(cut, whole, results, needs, levels, used, inputs)
     before = len(whole.statements)
     before += sum(len(others[name][0].statements) for name in fitting)
     after = sum(
@@ -209,7 +205,7 @@ def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
     None where it repeats little, or would take longer so or hold more.
     """
     freed, code = code, _kept(code)
-    own, cut = _Cut.of(piece.code), _Cut.of(code)
+    own, cut = Units.of(piece.code), Units.of(code)
     if own is None or cut is None:
         return None
     same = {x: x for x in own.owner}
@@ -226,7 +222,7 @@ def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
             names |= zip(cut.bound(unit), own.bound(found), strict=True)
     while True:
         lines = cut.statements(u for u, _ in enumerate(cut.units) if u not in again)
-        read = {x for line in lines for x in _mentions(line)} | _names(code.returns)
+        read = {x for line in lines for x in mentioned(line)} | named(code.returns)
         hidden = [
             unit
             for unit, bound_ in again.items()
@@ -247,202 +243,78 @@ def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
         return None
     change: dict[Array, Array] = {}
     held_in = f"{piece.held}." * bool(piece.held)
-    for one in _variables(code):
+    for one in variables_of(code):
         op = one.op
         assert isinstance(op, Variable)
         if op.name in names and op.name in read and op.name not in local:
             name = f"{held_in}{names[op.name]}"
             shared = op.base and name
             change[one] = variable(name, one.dims, one.kind, shared, op.boxed)
-    return _changed(rest, change)
+    return changed_to(rest, change)
 
 
-def _variables(code: Code) -> list[Array]:
-    roots = [one for line in code.statements for one in operands(line)]
-    every = below([*roots, *code.returns])
-    return [one for one in every if isinstance(one.op, Variable)]
+def _outline(
+    cut: Units,
+    whole: Code,
+    results: Mapping[str, Sequence[int]],
+    needs: Mapping[str, set[int]],
+    levels: Sequence[set[int]],
+    used: Sequence[Sequence[str]],
+    inputs: Sequence[str],
+) -> Outline:
+    """The pieces: the shared levels, and results with statements of their own."""
+    shared = set[int]().union(*levels)
+    taken = {*inputs, *cut.owner}
+    pieces: list[Piece] = []
+    own: dict[str, Code] = {}
+    returns: dict[str, tuple[Array | None, ...]] = {}
+    known: dict[Array, Array] = {}
+
+    def piece(
+        of: str, code: Code, outputs: tuple[str, ...] = (), held: str = ""
+    ) -> Piece:
+        order = {x: k for k, x in enumerate(inputs)}
+        found = sorted(takes(code), key=lambda x: order.get(x, len(order)))
+        return Piece(of, bool(outputs), tuple(found), code, outputs, held)
+
+    for level in levels:
+        of = next(x for x, units in needs.items() if not units.isdisjoint(level))
+        lines, outputs = cut.statements(level), _outputs(cut, level, whole)
+        values = {x: value for line in lines for x, value in bindings(line)}
+        outer = tuple(bound(x, values[x]) for x in outputs)
+        code = changed_to(Code(lines, outer), known)
+        held = ""
+        if len(outputs) > MOST_OUTPUTS and not _are_sizes(outputs, whole):
+            held = "parts" if not pieces else f"{of}_parts"
+            while held in taken:
+                held += "_"
+            taken.add(held)
+        pieces.append(piece(of, code, outputs, held))
+        if held:
+            known |= _parts_of(whole, outputs, held)
+    for name, places in results.items():
+        lines = cut.statements(needs[name] - shared)
+        code = Code(lines, tuple(whole.returns[k] for k in places))
+        code = changed_to(code, known)
+        times = sum(name in names for names in used)
+        if len(lines) > 1 and times > 1:
+            made = _made_by(code)
+            returns[name] = tuple(None if x in made else x for x in code.returns)
+            code = replace(code, returns=made)
+            pieces.append(piece(name, _returning(code)))
+        else:
+            returns[name] = ()
+            own[name] = _returning(code)
+    return Outline(tuple(pieces), own, returns)
 
 
-@dataclass(frozen=True)
-class _Cut:
-    """Code as units: the places of the statements of each, in order."""
-
-    lines: tuple[Statement, ...]
-    units: tuple[tuple[int, ...], ...]
-    owner: Mapping[str, int]
-    """The unit that each name belongs to."""
-
-    @staticmethod
-    def of(code: Code) -> _Cut | None:
-        """Cut code; None where what changes is read before."""
-        lines = code.statements
-        of: dict[str, int] = {}
-        units: list[list[int]] = []
-        last = {x: k for k, line in enumerate(lines) for x in changed(line)}
-        for k, line in enumerate(lines):
-            bound = [name for name, _ in bindings(line)]
-            shown = [memory(value).op for _, value in bindings(line)]
-            moved = {op.name for op in shown if isinstance(op, Variable)}
-            later = any(last.get(x, -1) >= k for x in (*bound, *moved))
-            touched = {*changed(line)} | (moved if later else set())
-            joined = sorted({of[x] for x in touched if x in of})
-            if not joined:
-                joined = [len(units)]
-                units.append([])
-            first, *rest = joined
-            for other in rest:
-                units[first] += units[other]
-                units[other] = []
-                of = {x: first if own == other else own for x, own in of.items()}
-            units[first].append(k)
-            of |= dict.fromkeys(bound, first)
-        found = _Cut(lines, tuple(tuple(sorted(own)) for own in units), of)
-        return found if found.is_settled() else None
-
-    def is_settled(self) -> bool:
-        """Whether nobody reads what is changed later on."""
-        return all(
-            self.units[own][-1] < min(self.units[k])
-            or self.units[own][-1]
-            < next(x for x in self.units[k] if self._uses(x, own))
-            for k, unit in enumerate(self.units)
-            if unit
-            for own in self.read(unit)
-            if own != k
-        )
-
-    def _uses(self, place: int, own: int) -> bool:
-        return own in self.read([place])
-
-    def read(self, places: Iterable[int]) -> set[int]:
-        """The units that statements read."""
-        names = {x for k in places for x in _mentions(self.lines[k])}
-        return {self.owner[x] for x in names if x in self.owner}
-
-    def closure(self, names: Iterable[str]) -> set[int]:
-        """The units that names need, all in all."""
-        waiting = [self.owner[x] for x in names if x in self.owner]
-        found: set[int] = set()
-        while waiting:
-            unit = waiting.pop()
-            if unit not in found:
-                found.add(unit)
-                waiting += self.read(self.units[unit])
-        return found
-
-    def levels(self, needs: Sequence[set[int]]) -> list[set[int]]:
-        """What several results need, by the first of them."""
-        levels: list[set[int]] = [set() for _ in needs]
-        for unit in set[int]().union(*needs):
-            users = [k for k, own in enumerate(needs) if unit in own]
-            if len(users) > 1:
-                levels[users[0]].add(unit)
-        return levels
-
-    def statements(self, units: Iterable[int]) -> tuple[Statement, ...]:
-        """The statements of some units, in order."""
-        places = sorted(k for unit in units for k in self.units[unit])
-        return tuple(self.lines[k] for k in places)
-
-    def outline(
-        self,
-        whole: Code,
-        results: Mapping[str, Sequence[int]],
-        needs: Mapping[str, set[int]],
-        levels: Sequence[set[int]],
-        used: Sequence[Sequence[str]],
-        inputs: Sequence[str],
-    ) -> Outline:
-        """The pieces: the shared levels, and results with statements of their own."""
-        shared = set[int]().union(*levels)
-        taken = {*inputs, *self.owner}
-        pieces: list[Piece] = []
-        own: dict[str, Code] = {}
-        returns: dict[str, tuple[Array | None, ...]] = {}
-        known: dict[Array, Array] = {}
-
-        def piece(
-            of: str, code: Code, outputs: tuple[str, ...] = (), held: str = ""
-        ) -> Piece:
-            order = {x: k for k, x in enumerate(inputs)}
-            found = sorted(takes(code), key=lambda x: order.get(x, len(order)))
-            return Piece(of, bool(outputs), tuple(found), code, outputs, held)
-
-        for level in levels:
-            of = next(x for x, units in needs.items() if not units.isdisjoint(level))
-            lines, outputs = self.statements(level), self.outputs(level, whole)
-            values = {x: value for line in lines for x, value in bindings(line)}
-            outer = tuple(bound(x, values[x]) for x in outputs)
-            code = _changed(Code(lines, outer), known)
-            held = ""
-            if len(outputs) > MOST_OUTPUTS and not _are_sizes(outputs, whole):
-                held = "parts" if not pieces else f"{of}_parts"
-                while held in taken:
-                    held += "_"
-                taken.add(held)
-            pieces.append(piece(of, code, outputs, held))
-            if held:
-                known |= _parts_of(whole, outputs, held)
-        for name, places in results.items():
-            lines = self.statements(needs[name] - shared)
-            code = Code(lines, tuple(whole.returns[k] for k in places))
-            code = _changed(code, known)
-            times = sum(name in names for names in used)
-            if len(lines) > 1 and times > 1:
-                made = _made_by(code)
-                returns[name] = tuple(None if x in made else x for x in code.returns)
-                code = replace(code, returns=made)
-                pieces.append(piece(name, _returning(code)))
-            else:
-                returns[name] = ()
-                own[name] = _returning(code)
-        return Outline(tuple(pieces), own, returns)
-
-    def bound(self, unit: int) -> tuple[str, ...]:
-        """The names that a unit binds, in order."""
-        lines = (self.lines[k] for k in self.units[unit])
-        return tuple(dict.fromkeys(x for line in lines for x, _ in bindings(line)))
-
-    def key(self, unit: int, names: Mapping[str, str]) -> object:
-        """What equal units share: their statements, whatever their own names are.
-
-        What they read has other `names`, or is like nothing else. None where a loop or
-        the like has names of its own.
-        """
-        lines = [self.lines[k] for k in self.units[unit]]
-        if not all(isinstance(line, Let | Store | Scatter) for line in lines):
-            return None
-        own = {x: f"%{k}" for k, x in enumerate(self.bound(unit))}
-        known = {**{x: f"?{x}" for x in self.owner}, **names, **own}
-        change: dict[Array, Array] = {}
-        for one in _variables(Code(tuple(lines), ())):
-            op = one.op
-            assert isinstance(op, Variable)
-            if op.name in known:
-                base = known.get(op.base, op.base) if op.base else op.base
-                change[one] = variable(
-                    known[op.name], one.dims, one.kind, base, op.boxed
-                )
-        found = [rebuilt(line, replacing(dict(change))) for line in lines]
-        return tuple(
-            replace(line, name=own[line.name]) if isinstance(line, Let) else line
-            for line in found
-        )
-
-    def outputs(self, level: set[int], whole: Code) -> tuple[str, ...]:
-        """The names of some units that others read, in order."""
-        rest = [k for u, unit in enumerate(self.units) if u not in level for k in unit]
-        seen = {x for k in rest for x in _mentions(self.lines[k])}
-        seen |= _names(whole.returns)
-        starts = {x: self.units[u][0] for x, u in self.owner.items() if u in level}
-        return tuple(x for x in sorted(starts, key=starts.__getitem__) if x in seen)
-
-
-def _changed(code: Code, known: Mapping[Array, Array]) -> Code:
-    """Code over other variables."""
-    change = replacing(dict(known))
-    lines = tuple(rebuilt(line, change) for line in code.statements)
-    return Code(lines, tuple(map(change, code.returns)), code.refusals)
+def _outputs(cut: Units, level: set[int], whole: Code) -> tuple[str, ...]:
+    """The names of some units that others read, in order."""
+    rest = [k for u, unit in enumerate(cut.units) if u not in level for k in unit]
+    seen = {x for k in rest for x in mentioned(cut.lines[k])}
+    seen |= named(whole.returns)
+    starts = {x: cut.units[u][0] for x, u in cut.owner.items() if u in level}
+    return tuple(x for x in sorted(starts, key=starts.__getitem__) if x in seen)
 
 
 def _parts_of(code: Code, outputs: Sequence[str], held: str) -> dict[Array, Array]:
@@ -482,16 +354,6 @@ def _returning(code: Code) -> Code:
         if isinstance(last, Let) and isinstance(op, Variable) and op.name == last.name:
             return Code(code.statements[:-1], (last.value,), code.refusals)
     return code
-
-
-def _mentions(line: Statement) -> set[str]:
-    """The names that a statement reads or changes, those of sizes among them."""
-    return {*reads(operands(line)), *Needs([line]).symbols}
-
-
-def _names(arrays: Iterable[Array]) -> set[str]:
-    found = tuple(arrays)
-    return {*reads(found), *Needs([], found).symbols}
 
 
 def takes(code: Code) -> list[str]:

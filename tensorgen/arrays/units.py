@@ -1,0 +1,161 @@
+"""Code as units: each name with all statements that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tensorgen.arrays.arrays import Array, below, replacing, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.memory import memory
+from tensorgen.arrays.needs import Needs
+from tensorgen.arrays.operations import Variable
+from tensorgen.arrays.statements import (
+    Let,
+    Scatter,
+    Statement,
+    Store,
+    bindings,
+    changed,
+    operands,
+    reads,
+    rebuilt,
+)
+
+
+@dataclass(frozen=True)
+class Units:
+    """Code as units: the places of the statements of each, in order."""
+
+    lines: tuple[Statement, ...]
+    units: tuple[tuple[int, ...], ...]
+    owner: Mapping[str, int]
+    """The unit that each name belongs to."""
+
+    @staticmethod
+    def of(code: Code) -> Units | None:
+        """Cut code; None where what changes is read before."""
+        lines = code.statements
+        of: dict[str, int] = {}
+        units: list[list[int]] = []
+        last = {x: k for k, line in enumerate(lines) for x in changed(line)}
+        for k, line in enumerate(lines):
+            bound = [name for name, _ in bindings(line)]
+            shown = [memory(value).op for _, value in bindings(line)]
+            moved = {op.name for op in shown if isinstance(op, Variable)}
+            later = any(last.get(x, -1) >= k for x in (*bound, *moved))
+            touched = {*changed(line)} | (moved if later else set())
+            joined = sorted({of[x] for x in touched if x in of})
+            if not joined:
+                joined = [len(units)]
+                units.append([])
+            first, *rest = joined
+            for other in rest:
+                units[first] += units[other]
+                units[other] = []
+                of = {x: first if own == other else own for x, own in of.items()}
+            units[first].append(k)
+            of |= dict.fromkeys(bound, first)
+        found = Units(lines, tuple(tuple(sorted(own)) for own in units), of)
+        return found if found.is_settled() else None
+
+    def is_settled(self) -> bool:
+        """Whether nobody reads what is changed later on."""
+        return all(
+            self.units[own][-1] < min(self.units[k])
+            or self.units[own][-1]
+            < next(x for x in self.units[k] if self._uses(x, own))
+            for k, unit in enumerate(self.units)
+            if unit
+            for own in self.read(unit)
+            if own != k
+        )
+
+    def _uses(self, place: int, own: int) -> bool:
+        return own in self.read([place])
+
+    def read(self, places: Iterable[int]) -> set[int]:
+        """The units that statements read."""
+        names = {x for k in places for x in mentioned(self.lines[k])}
+        return {self.owner[x] for x in names if x in self.owner}
+
+    def closure(self, names: Iterable[str]) -> set[int]:
+        """The units that names need, all in all."""
+        waiting = [self.owner[x] for x in names if x in self.owner]
+        found: set[int] = set()
+        while waiting:
+            unit = waiting.pop()
+            if unit not in found:
+                found.add(unit)
+                waiting += self.read(self.units[unit])
+        return found
+
+    def levels(self, needs: Sequence[set[int]]) -> list[set[int]]:
+        """What several results need, by the first of them."""
+        levels: list[set[int]] = [set() for _ in needs]
+        for unit in set[int]().union(*needs):
+            users = [k for k, own in enumerate(needs) if unit in own]
+            if len(users) > 1:
+                levels[users[0]].add(unit)
+        return levels
+
+    def statements(self, units: Iterable[int]) -> tuple[Statement, ...]:
+        """The statements of some units, in order."""
+        places = sorted(k for unit in units for k in self.units[unit])
+        return tuple(self.lines[k] for k in places)
+
+    def bound(self, unit: int) -> tuple[str, ...]:
+        """The names that a unit binds, in order."""
+        lines = (self.lines[k] for k in self.units[unit])
+        return tuple(dict.fromkeys(x for line in lines for x, _ in bindings(line)))
+
+    def key(self, unit: int, names: Mapping[str, str]) -> object:
+        """What equal units share: their statements, whatever their own names are.
+
+        What they read has other `names`, or is like nothing else. None where a loop or
+        the like has names of its own.
+        """
+        lines = [self.lines[k] for k in self.units[unit]]
+        if not all(isinstance(line, Let | Store | Scatter) for line in lines):
+            return None
+        own = {x: f"%{k}" for k, x in enumerate(self.bound(unit))}
+        known = {**{x: f"?{x}" for x in self.owner}, **names, **own}
+        change: dict[Array, Array] = {}
+        for one in variables_of(Code(tuple(lines), ())):
+            op = one.op
+            assert isinstance(op, Variable)
+            if op.name in known:
+                base = known.get(op.base, op.base) if op.base else op.base
+                change[one] = variable(
+                    known[op.name], one.dims, one.kind, base, op.boxed
+                )
+        found = [rebuilt(line, replacing(dict(change))) for line in lines]
+        return tuple(
+            replace(line, name=own[line.name]) if isinstance(line, Let) else line
+            for line in found
+        )
+
+
+def mentioned(line: Statement) -> set[str]:
+    """The names that a statement reads or changes, those of sizes among them."""
+    return {*reads(operands(line)), *Needs([line]).symbols}
+
+
+def named(arrays: Iterable[Array]) -> set[str]:
+    """The names that arrays mention, those of sizes among them."""
+    found = tuple(arrays)
+    return {*reads(found), *Needs([], found).symbols}
+
+
+def variables_of(code: Code) -> list[Array]:
+    """The variables that code mentions."""
+    roots = [one for line in code.statements for one in operands(line)]
+    every = below([*roots, *code.returns])
+    return [one for one in every if isinstance(one.op, Variable)]
+
+
+def changed_to(code: Code, known: Mapping[Array, Array]) -> Code:
+    """Code over other variables."""
+    change = replacing(dict(known))
+    lines = tuple(rebuilt(line, change) for line in code.statements)
+    return Code(lines, tuple(map(change, code.returns)), code.refusals)
