@@ -32,8 +32,8 @@ import report
 from tensorgen.arrays import rewrites
 from tensorgen.arrays.code import Code
 from tensorgen.bench.clock import timed
-from tensorgen.bench.points import ATTEMPTS, call_of, hinted, point, sizes_of
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.bench.timing_points import ATTEMPTS, call_of, hinted, point, sizes_of
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import Kind
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
@@ -44,8 +44,8 @@ from tensorgen.passes.context import Context, Pass, Plan
 from tensorgen.pipeline import compile_spec
 from tensorgen.plans.planner import Planner
 from tensorgen.spec.read import read_spec
-from tensorgen.verify.calls import Arguments
-from tensorgen.verify.modules import Subject
+from tensorgen.verify.emitted_calls import Arguments
+from tensorgen.verify.verified_modules import Subject
 from tests.corpus import run as corpus
 
 LIMIT = 600

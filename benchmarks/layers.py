@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 import tensorgen
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
 from tensorgen.lang import elaborate

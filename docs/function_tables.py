@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tensorgen.explanation.reference import (
+from tensorgen.explanation.function_reference import (
     ARRAY,
     DEFINED,
     ELEMENT,

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from tensorgen.arrays.written import written
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN
 from tensorgen.calculus.requests import Mode, gradient, hessians, jacobians
 from tensorgen.errors import Source, SpecError
@@ -19,7 +19,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import elaborate
 from tensorgen.lower import lower
-from tensorgen.operators.printer import dump, equation
+from tensorgen.operators.index_notation import dump, equation
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.cost import CostModel
 from tensorgen.plans.planned import PlannedFunction

@@ -23,7 +23,7 @@ class LoadedModule(ModuleType):
     spec_name: str
 
     def _repr_html_(self) -> str:
-        from tensorgen.notebook.modules import table
+        from tensorgen.notebook.module_views import table
 
         return table(self)
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
@@ -32,10 +32,10 @@ from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.lang import elaborate
 from tensorgen.operators.stable import StableForms
-from tensorgen.plans.constrained import plan_constrained
-from tensorgen.plans.modules import ModuleBuilder
+from tensorgen.plans.build_module import ModuleBuilder
+from tensorgen.plans.constrained_plans import plan_constrained
 from tensorgen.plans.planner import Planner, known_sizes
-from tensorgen.plans.problems import plan_problem
+from tensorgen.plans.problem_plans import plan_problem
 from tensorgen.plans.remarks import hurried, remarks
 from tensorgen.spec.externals import check_backends
 from tensorgen.spec.model import Spec

@@ -12,10 +12,10 @@ from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.statements import Loop, Release, everything, operands
 from tensorgen.arrays.work import entries
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit.backends import BACKENDS
-from tensorgen.emit.model import Function
+from tensorgen.emit.interface import Function
 from tensorgen.errors import Source
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -24,11 +24,11 @@ from tensorgen.lang import elaborate
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel
-from tensorgen.plans.modules import ModuleBuilder
+from tensorgen.plans.build_module import ModuleBuilder
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.planner import Planner, known_sizes
-from tensorgen.plans.problems import Lowered
-from tensorgen.prices.table import CALL
+from tensorgen.plans.problem_plans import Lowered
+from tensorgen.prices.price_table import CALL
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
 

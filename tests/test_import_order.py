@@ -192,7 +192,7 @@ def test_an_import_of_a_later_stage_is_found(
     ("file", "text"),
     [
         ("calculus/reverse.py", "from ..ir.graph import x\nfrom .rules import y"),
-        ("plans/modules.py", "from tensorgen.version import __version__"),
+        ("plans/build_module.py", "from tensorgen.version import __version__"),
         ("pipeline.py", "from tensorgen import emit, spec"),
         ("cli.py", "def f():\n    from .pipeline import gen"),
         ("ir/graph.py", "import numpy\nfrom numpy.linalg import inv"),

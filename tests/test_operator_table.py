@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
 from tensorgen.lang import elaborate

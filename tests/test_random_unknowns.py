@@ -7,7 +7,7 @@ import pytest
 
 from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian
 from tensorgen.ir.nodes import topological
-from tensorgen.operators.unknowns import is_unknown
+from tensorgen.operators.solved_arrays import is_unknown
 from tests.ir.verify import verify
 from tests.programs.graphs import RandomGraph
 from tests.test_random_graphs import WANTED, agree, differentiated

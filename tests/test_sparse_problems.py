@@ -13,7 +13,7 @@ import tensorgen
 from tensorgen.errors import SpecError
 from tests.constrained_specs import Solver
 from tests.device.library import execute, stand_in
-from tests.plans.test_problems import host
+from tests.plans.test_problem_plans import host
 
 SPEC = """
 tensorgen: 1

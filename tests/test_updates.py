@@ -11,7 +11,7 @@ import pytest
 
 from tests.device.library import execute, stand_in
 from tests.made import generate
-from tests.plans.test_problems import host
+from tests.plans.test_problem_plans import host
 from tests.problem_specs import PROCESS, RIDGE, SPECS, inputs, loaded
 
 FIT = """

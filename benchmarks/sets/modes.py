@@ -16,7 +16,7 @@ from peers import ours
 from tables import Row
 
 from sets import factorisation, high_orders, logistic, networks
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph

@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import partial
 
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
-from tensorgen.arrays.blocks import Schedule, scheduled
 from tensorgen.arrays.buffers import Buffers
+from tensorgen.arrays.cache_blocks import Schedule, scheduled
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.objects import Rows
+from tensorgen.arrays.object_operations import Rows
 from tensorgen.arrays.operations import (
     Copy,
     Einsum,

@@ -17,7 +17,7 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.in_place import in_place
 from tensorgen.arrays.lifetimes import Valued, ordered, released
 from tensorgen.arrays.memory import longest, peak, places, where
-from tensorgen.arrays.objects import Rows
+from tensorgen.arrays.object_operations import Rows
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.overwrite import overwritten
 from tensorgen.arrays.rematerialise import made_again, used_up

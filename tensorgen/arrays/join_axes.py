@@ -23,7 +23,7 @@ from dataclasses import replace
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cuts import ROWWISE
-from tensorgen.arrays.objects import Reshape
+from tensorgen.arrays.object_operations import Reshape
 from tensorgen.arrays.operations import (
     Call,
     Copy,
@@ -51,7 +51,7 @@ from tensorgen.arrays.statements import (
 )
 from tensorgen.arrays.work import count
 from tensorgen.ir.dims import ONE, Dim
-from tensorgen.prices.table import CALL, STACKED, STACKED_ENTRY
+from tensorgen.prices.price_table import CALL, STACKED, STACKED_ENTRY
 from tensorgen.prices.thresholds import GAIN_OF_ORDER
 
 Dims = tuple[Dim, ...]

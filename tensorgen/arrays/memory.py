@@ -13,7 +13,7 @@ from math import prod
 
 from tensorgen.arrays.arrays import Array, once
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.objects import Ravel, Reshape, Rows
+from tensorgen.arrays.object_operations import Ravel, Reshape, Rows
 from tensorgen.arrays.operations import (
     Add,
     Call,

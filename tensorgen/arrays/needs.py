@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
-from tensorgen.arrays.objects import Count, Made, Places, Reshape, Rows, Whole
+from tensorgen.arrays.object_operations import Count, Made, Places, Reshape, Rows, Whole
 from tensorgen.arrays.operations import (
     AsArray,
     AsFloat,
@@ -54,7 +54,7 @@ from tensorgen.arrays.statements import (
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.helpers.table import HELPERS
+from tensorgen.operators.helpers.helper_table import HELPERS
 
 
 class Needs:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from tensorgen.arrays.number_text import shape, size
-from tensorgen.arrays.objects import (
+from tensorgen.arrays.object_operations import (
     Answer,
     AsPlaces,
     Attribute,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from tensorgen.arrays.objects import Object
+from tensorgen.arrays.object_operations import Object
 from tensorgen.arrays.places import WHOLE, Entries, Part
 from tensorgen.ir.dims import ZERO, Dim
 

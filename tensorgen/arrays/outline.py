@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, below, bound, variable
-from tensorgen.arrays.bill import Amount, held
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.cost_line import Amount, held
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.speed import Speed

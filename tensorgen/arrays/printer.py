@@ -19,8 +19,8 @@ from tensorgen.arrays.number_text import (
     shape,
     size,
 )
+from tensorgen.arrays.object_operations import Object
 from tensorgen.arrays.object_text import object_text
-from tensorgen.arrays.objects import Object
 from tensorgen.arrays.operations import (
     Accumulate,
     Add,

@@ -16,14 +16,14 @@ from tensorgen.arrays.block_loops import blocked
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.fill_directly import filled_directly
 from tensorgen.arrays.frugal import frugal
-from tensorgen.arrays.gathers import gathered_once
+from tensorgen.arrays.gather_once import gathered_once
 from tensorgen.arrays.join_axes import joined
 from tensorgen.arrays.long_sums import broken_sums
 from tensorgen.arrays.quicken import quickened
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.straighten import straightened
 from tensorgen.ir.laws import Law
-from tensorgen.prices.table import NUMPY, Backend
+from tensorgen.prices.price_table import NUMPY, Backend
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,15 @@ from tensorgen.arrays.operations import (
 )
 from tensorgen.arrays.work import count, entries, steps
 from tensorgen.ir.dims import Dim
-from tensorgen.prices import table
-from tensorgen.prices.table import ENTRY, GATHERED, MULTIPLY_ADD, NUMPY, STORED, Backend
+from tensorgen.prices import price_table
+from tensorgen.prices.price_table import (
+    ENTRY,
+    GATHERED,
+    MULTIPLY_ADD,
+    NUMPY,
+    STORED,
+    Backend,
+)
 from tensorgen.prices.thresholds import CACHED, are_hinted
 
 
@@ -55,14 +62,14 @@ class Speed:
             case Add() | Multiply() | Compare():
                 return price(ENTRY) * size * max(len(one.args) - 1, 1)
             case Power(exponent=exponent):
-                return price(table.of_power(exponent)) * size
+                return price(price_table.of_power(exponent)) * size
             case Index(taken=0):
                 rows = size / max(self.entries(one.args[0].dims[1:]), 1)
                 return price(GATHERED) * rows + price(ENTRY) * size
             case Index(is_basic=False):
                 return price(GATHERED) * size
             case Elementwise(function=name):
-                return price(table.of_function(name)) * size
+                return price(price_table.of_function(name)) * size
         if isinstance(op, Entrywise):
             return price(ENTRY) * size
         total = steps(one)

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.number_text import limit, size
-from tensorgen.arrays.objects import Pack
+from tensorgen.arrays.object_operations import Pack
 from tensorgen.arrays.operations import Index, Number, Variable
 from tensorgen.arrays.out_text import filling
 from tensorgen.arrays.places import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from tensorgen.arrays.arrays import Array, array, below, once
-from tensorgen.arrays.objects import Member, Pack, Results
+from tensorgen.arrays.object_operations import Member, Pack, Results
 from tensorgen.arrays.operations import Index, Variable
 from tensorgen.ir.dims import ONE, Dim
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, assert_never
 
-from tensorgen.arrays.objects import (
+from tensorgen.arrays.object_operations import (
     Answer,
     AsPlaces,
     Attribute,

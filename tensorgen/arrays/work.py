@@ -11,7 +11,7 @@ from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below, once
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.objects import Results
+from tensorgen.arrays.object_operations import Results
 from tensorgen.arrays.operations import (
     Accumulate,
     Call,
@@ -36,7 +36,7 @@ from tensorgen.arrays.statements import Loop, Return, Statement, operands
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.matrices import distances
-from tensorgen.prices.table import MOVED, MULTIPLY_ADD
+from tensorgen.prices.price_table import MOVED, MULTIPLY_ADD
 
 Value = Callable[[Dim], int]
 

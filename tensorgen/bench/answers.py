@@ -16,8 +16,8 @@ import numpy as np
 from tensorgen.calculus.kinds import Kind
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.verify.cases import Case
-from tensorgen.verify.modules import Subject
 from tensorgen.verify.reference import HIGHEST, Reference, Unfit
+from tensorgen.verify.verified_modules import Subject
 
 Array = Any
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
-from tensorgen.bench.products import Product as Contraction
-from tensorgen.bench.tables import functions, operators
+from tensorgen.bench.twin_functions import functions, operators
+from tensorgen.bench.twin_products import Product as Contraction
 from tensorgen.fields.doubles import Doubles, Tabled
 from tensorgen.ir.nodes import Call, Input, Map, Node, Product, topological
 from tensorgen.operators.recurrences.recurrence import (

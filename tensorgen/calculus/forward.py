@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Mapping, Sequence
 
-from tensorgen.calculus.externals import tangents as of_external
+from tensorgen.calculus.external_rules import tangents as of_external
+from tensorgen.calculus.implicit_derivatives import tangent as of_unknown
 from tensorgen.calculus.partials import levels_off, partials, sizes_of, transfers
-from tensorgen.calculus.recurrences import Tangents
-from tensorgen.calculus.unknowns import tangent as of_unknown
+from tensorgen.calculus.recurrence_derivatives import Tangents
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, is_zero, topological
-from tensorgen.operators.externals import is_external
+from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
-from tensorgen.operators.unknowns import is_unknown
+from tensorgen.operators.solved_arrays import is_unknown
 
 
 def pushforward(

@@ -16,7 +16,7 @@ from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.calls import apply
-from tensorgen.operators.promises import promise
+from tensorgen.operators.promise_calls import promise
 from tensorgen.operators.reshape import reshape
 
 

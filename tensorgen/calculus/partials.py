@@ -11,7 +11,7 @@ from collections.abc import Container, Hashable, Sequence
 from math import inf
 from typing import assert_never
 
-from tensorgen.calculus.externals import slopes
+from tensorgen.calculus.external_rules import slopes
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -30,7 +30,7 @@ from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.conditions.bounds import may_be_infinite
 from tensorgen.operators.conditions.still import slope
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.externals import is_external
+from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.scalar import apply
 from tensorgen.operators.table import Partial, Transfer
 

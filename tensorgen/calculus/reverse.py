@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 
-from tensorgen.calculus.externals import cotangents as of_external
+from tensorgen.calculus.external_rules import cotangents as of_external
 from tensorgen.calculus.forward import pushforward
+from tensorgen.calculus.implicit_derivatives import cotangents as of_arguments
 from tensorgen.calculus.partials import levels_off, partials, sizes_of, transfers
-from tensorgen.calculus.recurrences import Cotangents
-from tensorgen.calculus.unknowns import cotangents as of_arguments
+from tensorgen.calculus.recurrence_derivatives import Cotangents
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, children, is_zero, topological
-from tensorgen.operators.externals import is_external
+from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
+from tensorgen.operators.solved_arrays import is_unknown
 from tensorgen.operators.table import Transfer
-from tensorgen.operators.unknowns import is_unknown
 
 
 def pullback(

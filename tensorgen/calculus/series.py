@@ -52,13 +52,13 @@ from tensorgen.ir.rebuild import substituted, with_operands
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.conditions.masks import with_views
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.promises import STOPPED
+from tensorgen.operators.promise_calls import STOPPED
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     is_recurrence,
 )
 from tensorgen.operators.scalar import apply, times
-from tensorgen.operators.unknowns import is_unknown
+from tensorgen.operators.solved_arrays import is_unknown
 
 
 class Series:

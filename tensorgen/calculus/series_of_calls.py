@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from tensorgen.calculus.forward import pushforward
-from tensorgen.calculus.recurrences import After, guarded
+from tensorgen.calculus.implicit_derivatives import Slope, guarded_equation
+from tensorgen.calculus.recurrence_derivatives import After, guarded
 from tensorgen.calculus.series_rules import At, Known, summed
-from tensorgen.calculus.unknowns import Slope, guarded_equation
 from tensorgen.ir.dims import ONE
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, is_zero

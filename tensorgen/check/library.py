@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.check import elementwise, matrices
-from tensorgen.check.places import Places
+from tensorgen.check import residue_functions, square_matrices
+from tensorgen.check.index_arrays import Places
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import NoValue, Residues, store
-from tensorgen.check.systems import systems
+from tensorgen.check.system_objects import systems
 from tensorgen.check.walks import Field
 from tensorgen.operators.references.rows import OPERATORS
 
@@ -30,7 +30,7 @@ def library(field: Field) -> dict[str, Callable[..., Array]]:
     found = dict(field.functions)
     found["isqrt"] = math.isqrt
     if isinstance(field, Residues):
-        found |= elementwise.functions(field) | matrices.functions(field)
+        found |= residue_functions.functions(field) | square_matrices.functions(field)
     else:
         found |= _real_matrices(field)
     found |= systems(field, found)

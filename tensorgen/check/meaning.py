@@ -14,9 +14,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from tensorgen.check import promises
+from tensorgen.check import promised_values
+from tensorgen.check.emitted_text import Program
 from tensorgen.check.opaque import solvers
-from tensorgen.check.program import Program
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import Residues
 from tensorgen.fields.evaluator import Evaluator, Labels
@@ -25,9 +25,9 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, Product
 from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.externals import external_of, is_external
-from tensorgen.operators.promises import is_promise
-from tensorgen.operators.unknowns import equation_of, is_unknown
+from tensorgen.operators.external_calls import external_of, is_external
+from tensorgen.operators.promise_calls import is_promise
+from tensorgen.operators.solved_arrays import equation_of, is_unknown
 
 Array = Any
 MOST_ENTRIES = 40_000
@@ -164,7 +164,7 @@ class Meaning(Evaluator[Residues | Reals]):
             return self._template(external_of(node).template, args, **outside)
         if is_promise(node):
             (value,) = args
-            kept = promises.holds(self.field, node.operator, value)
+            kept = promised_values.holds(self.field, node.operator, value)
             return value if kept else self.field.beyond(value)
         if row.expand is not None:
             if node not in self.expansions:

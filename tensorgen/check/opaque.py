@@ -16,9 +16,9 @@ from tensorgen.check.residues import Residues, random
 from tensorgen.check.walks import Field
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
-from tensorgen.operators.externals import external_of, is_external
+from tensorgen.operators.external_calls import external_of, is_external
 from tensorgen.operators.recurrences.recurrence import everything
-from tensorgen.operators.unknowns import equation_of, is_unknown
+from tensorgen.operators.solved_arrays import equation_of, is_unknown
 
 Array = Any
 

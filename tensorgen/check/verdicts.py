@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from tensorgen.arrays.printer import Printer
-from tensorgen.check.entries import by_rows
+from tensorgen.check.class_methods import Methods
 from tensorgen.check.meaning import MOST_ENTRIES, Meaning, TooLarge
-from tensorgen.check.methods import Methods
 from tensorgen.check.opaque import solvers
-from tensorgen.check.points import Domain, Point
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import NoValue
-from tensorgen.emit.model import (
+from tensorgen.check.sample_points import Domain, Point
+from tensorgen.check.sparse_matrices import by_rows
+from tensorgen.emit.interface import (
     Body,
     Holder,
     Parameter,
@@ -39,7 +39,7 @@ from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
-from tensorgen.operators.promises import is_promise
+from tensorgen.operators.promise_calls import is_promise
 from tensorgen.operators.references.rounding import (
     explains,
     furthest,

@@ -14,8 +14,8 @@ import click
 
 from tensorgen.cli import streams
 from tensorgen.cli.codes import BACKENDS, FINE, MODES, STALE, WRONG
+from tensorgen.cli.modules_and_data import read_data, subject
 from tensorgen.cli.settings import Settings, read_settings
-from tensorgen.cli.subjects import read_data, subject
 from tensorgen.cli.voice import Voice
 from tensorgen.errors import Source
 
@@ -197,7 +197,7 @@ def _rows(
 ) -> tuple[list[Row], dict[str, str]]:
     from tensorgen.bench import Bench, WrongSizesError
     from tensorgen.explanation.subjects import UnknownFunctionError, explained
-    from tensorgen.verify.modules import why_not
+    from tensorgen.verify.verified_modules import why_not
 
     (backend,) = given.backends
     if reason := why_not(backend):

@@ -139,8 +139,8 @@ def _write(
         return True
     from tensorgen.explanation.dot import dot
     from tensorgen.explanation.drawing import NoGraphvizError, drawn
-    from tensorgen.explanation.files import ForeignFileError, write_file
     from tensorgen.explanation.page import page
+    from tensorgen.explanation.written_files import ForeignFileError, write_file
 
     try:
         texts = {html: page(told)} if html is not None else {}

@@ -12,14 +12,14 @@ from tensorgen.cli.codes import WRONG
 from tensorgen.errors import suggest
 
 if TYPE_CHECKING:
-    from tensorgen.explanation.reference import Entry
+    from tensorgen.explanation.function_reference import Entry
 
 
 @click.command("functions")
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
     """List the functions of the language, or tell all about one of them."""
-    from tensorgen.explanation.reference import entries, page
+    from tensorgen.explanation.function_reference import entries, page
 
     found = {entry.name: entry for entry in entries()}
     if name is None:
@@ -51,7 +51,7 @@ def _call(entry: Entry) -> str:
 
 def _short(entry: Entry) -> str:
     """What is said of it, or what it is made of, or its derivative."""
-    from tensorgen.explanation.reference import partials
+    from tensorgen.explanation.function_reference import partials
 
     if not entry.doc and not entry.sample:
         return "derivative: " + ", ".join(partials(entry))

@@ -27,7 +27,7 @@ def command(stdio: bool) -> int:
         message = "lsp needs the package pygls: pip install 'tensorgen[lsp]'"
         streams.note(f"error: {message}")
         sys.exit(WRONG)
-    from tensorgen.editor.server import server
+    from tensorgen.editor.language_server import server
 
     server().start_io()
     return FINE

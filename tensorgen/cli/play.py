@@ -24,7 +24,7 @@ def command(port: int, no_browser: bool) -> None:
     Whoever has its address can use it: there is a secret in it.
     """
     try:
-        from tensorgen.play.server import serve
+        from tensorgen.play.http_server import serve
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
             raise

@@ -12,8 +12,8 @@ import click
 from tensorgen.cli import streams
 from tensorgen.cli.bugs import report_bug
 from tensorgen.cli.codes import BACKENDS, FINE, MODES, STALE, WRONG
+from tensorgen.cli.modules_and_data import read_data, subject
 from tensorgen.cli.settings import Settings, read_settings
-from tensorgen.cli.subjects import read_data, subject
 from tensorgen.cli.voice import Voice, progress
 from tensorgen.errors import Source, SpecError, suggest
 
@@ -172,7 +172,7 @@ class _Work:
         self, own: Verification, spec: Spec, source: Source, settings: Settings
     ) -> list[Finding]:
         from tensorgen.verify import Finding
-        from tensorgen.verify.modules import why_not
+        from tensorgen.verify.verified_modules import why_not
 
         found: list[Finding] = []
         subjects: list[Subject] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.errors import Diagnostic, Source, SpecError
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph

@@ -15,7 +15,7 @@ from functools import lru_cache
 from tensorgen.editor.faults import read
 from tensorgen.emit.documentation import summary
 from tensorgen.errors import Source, Span, SpecError
-from tensorgen.explanation.reference import entries, page
+from tensorgen.explanation.function_reference import entries, page
 from tensorgen.explanation.report import (
     cost_rows,
     formula_rows,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from tensorgen.operators.helpers.helper_table import EXPM, NORM, SUPREMUM
 from tensorgen.operators.helpers.keys import PROD_BY_KEY, PROD_OTHERS_BY_KEY
 from tensorgen.operators.helpers.running import (
     FILTERED,
@@ -19,7 +20,6 @@ from tensorgen.operators.helpers.running import (
     WINDOWS,
 )
 from tensorgen.operators.helpers.systems import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
-from tensorgen.operators.helpers.table import EXPM, NORM, SUPREMUM
 from tensorgen.operators.matrices.distances import CUPY_DISTANCES
 
 

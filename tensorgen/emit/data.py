@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.calculus.kinds import VALUE
-from tensorgen.emit import arguments
-from tensorgen.emit.arguments import plan, range_check
+from tensorgen.emit import function_preamble
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.bound import BoundFunction, Check
-from tensorgen.emit.model import (
+from tensorgen.emit.bound_problems import BoundFunction, Check
+from tensorgen.emit.function_preamble import plan, range_check
+from tensorgen.emit.interface import (
     Body,
     Function,
     Parameter,
@@ -20,7 +20,7 @@ from tensorgen.emit.model import (
     given,
     sizes_among,
 )
-from tensorgen.emit.points import (
+from tensorgen.emit.point_classes import (
     Scope,
     import_lines,
     size_lines,
@@ -148,7 +148,9 @@ def conversion(
     # All are positional here: only the order of the checks depends on it.
     plain = tuple(replace(p, default=None) for p in parameters)
     body = Body((), (), tuple(sizes), needs_dtype=dtype)
-    return arguments.lines(Function("", VALUE, plain, (), (), body), ranges=ranges)
+    return function_preamble.lines(
+        Function("", VALUE, plain, (), (), body), ranges=ranges
+    )
 
 
 def _following(

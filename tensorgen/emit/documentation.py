@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.calculus.kinds import Kind
-from tensorgen.emit.model import Function, Parameter, arrays_among, sizes_among
+from tensorgen.emit.interface import Function, Parameter, arrays_among, sizes_among
 from tensorgen.emit.text import FILLED, WIDTH, docstring, equation, filled, paragraph
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.operators.helpers.systems import IMPORTS

@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.imports import imports
-from tensorgen.emit.templates import environment
+from tensorgen.emit.template_files import environment
 from tensorgen.emit.text import WIDTH
 
 OWN = "# It is yours, under the licence of your project."

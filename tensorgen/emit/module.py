@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tensorgen.emit.bound import BoundFunction, ConstrainedProblem
-from tensorgen.emit.model import Function, Helper, Private
-from tensorgen.emit.solvers import Solver
+from tensorgen.emit.bound_problems import BoundFunction, ConstrainedProblem
+from tensorgen.emit.interface import Function, Helper, Private
+from tensorgen.emit.unknown_solvers import Solver
 from tensorgen.structure.classes import StructuredClass
 
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, ORDER
-from tensorgen.emit import results, solvers
+from tensorgen.emit import returned, unknown_solvers
 from tensorgen.emit.backends import BACKENDS
-from tensorgen.emit.model import Body, Function, Helper, Parameter, arrays_among, given
+from tensorgen.emit.interface import (
+    Body,
+    Function,
+    Helper,
+    Parameter,
+    arrays_among,
+    given,
+)
 from tensorgen.emit.module import Module
 from tensorgen.errors import InternalError
 from tensorgen.structure.classes import DERIVATIVE_BASE, HESSIAN_BASE
-from tensorgen.structure.table import in_order
+from tensorgen.structure.structures import in_order
 from tensorgen.structure.ways import Row
 
 
@@ -71,20 +78,20 @@ def parts(module: Module) -> Iterable[Parameter]:
 def uses(module: Module) -> dict[str, bool]:
     """Say which pieces of the frame the module needs."""
     made = [f for bound in module.bound for f in bound.functions]
-    used = results.used_classes([*module.forms, *made])
+    used = returned.used_classes([*module.forms, *made])
     bases = {c.base for c in module.classes}
     joint = [
         function
         for function in (*module.forms, *made)
-        if results.result_class(function) == results.JOINT
+        if returned.result_class(function) == returned.JOINT
     ]
     every = [*bodies(module), *(f.body for f in (*module.forms, *made))]
-    sparse_joint = [f for f in joint if results.is_sparse_joint(f)]
+    sparse_joint = [f for f in joint if returned.is_sparse_joint(f)]
     dense = bool(used & {JACOBIAN.holder, HESSIAN.holder})
     by_matrices = any(c.by_matrices for c in module.classes)
     scale = any(c.linear is None for c in module.classes)
-    higher = bool({ORDER.holder, results.JOINT_DERIVATIVE} & used)
-    hessian = bool(used & {HESSIAN.holder, results.JOINT} or HESSIAN_BASE in bases)
+    higher = bool({ORDER.holder, returned.JOINT_DERIVATIVE} & used)
+    hessian = bool(used & {HESSIAN.holder, returned.JOINT} or HESSIAN_BASE in bases)
     structured = bool(bases - {DERIVATIVE_BASE})
     matrix = hessian or dense or structured
     return {
@@ -117,9 +124,9 @@ def uses(module: Module) -> dict[str, bool]:
             p.is_joint_jacobian(part) for p in module.bound for part in p.methods
         ),
         "has_higher": higher,
-        "has_joint_derivative": results.JOINT_DERIVATIVE in used,
+        "has_joint_derivative": returned.JOINT_DERIVATIVE in used,
         "has_solvers": bool(module.solvers),
-        **solvers.helpers(module.solvers),
+        **unknown_solvers.helpers(module.solvers),
     }
 
 
@@ -128,7 +135,7 @@ def factorizations(module: Module) -> list[Row]:
     needed = {piece for c in module.classes for piece in c.factorizations}
     made = [f for bound in module.bound for f in bound.functions]
     for function in (*module.forms, *made):
-        if results.result_class(function) == results.JOINT:
+        if returned.result_class(function) == returned.JOINT:
             needed |= {"sparse"} if _sparse_together(module, function) else set()
     return in_order(needed)
 

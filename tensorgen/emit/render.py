@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from tensorgen.arrays.number_text import size
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text
-from tensorgen.emit import arguments, pieces, results, solvers
+from tensorgen.emit import function_preamble, pieces, returned, unknown_solvers
 from tensorgen.emit.backends import BACKENDS, Backend
-from tensorgen.emit.constrained import Constrained, constrained
+from tensorgen.emit.constrained_classes import Constrained, constrained
 from tensorgen.emit.documentation import function_docstrings, module_docstring
 from tensorgen.emit.framing import code, framed, header
 from tensorgen.emit.imports import listed
+from tensorgen.emit.interface import OPTIONAL, Function, Private, sizes_among
 from tensorgen.emit.layout import finished
-from tensorgen.emit.model import OPTIONAL, Function, Private, sizes_among
 from tensorgen.emit.module import Module
-from tensorgen.emit.problems import Problem, problem
+from tensorgen.emit.problem_classes import Problem, problem
 from tensorgen.emit.seal import NOTHING
 from tensorgen.emit.support import support_file, support_name, support_names
 from tensorgen.emit.text import (
@@ -53,7 +53,7 @@ class FunctionView:
     annotation: str
     docstring: str
     lines: list[str]
-    fields: results.Fields | None = None
+    fields: returned.Fields | None = None
 
 
 def render(
@@ -74,10 +74,10 @@ def render(
     ways = pieces.factorizations(module)
     context = {
         "functions": _views(module, backend),
-        "fields": results.all_fields(module),
+        "fields": returned.all_fields(module),
         "helpers": pieces.helpers(module),
         "outside": pieces.outside(module),
-        "solvers": [solvers.view(s, backend) for s in module.solvers],
+        "solvers": [unknown_solvers.view(s, backend) for s in module.solvers],
         "problems": _problems(module),
         "constrained": own,
         "literals": _literals(module),
@@ -115,7 +115,7 @@ def _private(own: Private, backend: Backend) -> FunctionView:
     typed += [f"{name}: int" for name in own.sizes]
     typed += ["dtype: Any"] * body.needs_dtype
     several = f"tuple[{', '.join(types)}]" if len(types) > 1 else types[0]
-    made = results.Fields(
+    made = returned.Fields(
         own.makes, own.name, f"What `{own.name}` returns.", own.outputs
     )
     return FunctionView(
@@ -137,13 +137,13 @@ def _view(function: Function, words: str, backend: Backend) -> FunctionView:
     return FunctionView(
         name=function.name,
         signature=signature(function).replace(OPTIONAL, backend.optional),
-        annotation=results.annotation(function),
+        annotation=returned.annotation(function),
         docstring=words,
         lines=[
             *map(backend.import_line, body.modules),
             *[""] * bool(body.modules),
-            *arguments.lines(function),
-            *results.statements(function, results.return_lines),
+            *function_preamble.lines(function),
+            *returned.statements(function, returned.return_lines),
         ],
     )
 
@@ -210,7 +210,7 @@ def _literals(module: Module) -> list[int]:
 
 def _exported(module: Module) -> list[str]:
     names = [function.name for function in module.functions]
-    names += [f.name for f in results.all_fields(module)]
+    names += [f.name for f in returned.all_fields(module)]
     names += [s.name for s in module.solvers]
     names += [p.name for p in _problems(module)]
     names += [module.constrained.name] if module.constrained else []

@@ -16,13 +16,13 @@ from tensorgen.emit import pieces
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.framing import code, framed, header
 from tensorgen.emit.imports import defined
+from tensorgen.emit.interface import Helper
 from tensorgen.emit.layout import finished
-from tensorgen.emit.model import Helper
 from tensorgen.emit.module import Module
 from tensorgen.emit.seal import checksum
+from tensorgen.operators.helpers.helper_table import HELPERS
 from tensorgen.operators.helpers.systems import IMPORTS
-from tensorgen.operators.helpers.table import HELPERS
-from tensorgen.structure.table import STRUCTURES, in_order
+from tensorgen.structure.structures import STRUCTURES, in_order
 
 NAME = "_tensorgen_support"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.seal import checksum, inputs_of
 from tensorgen.emit.support import support_file, support_inputs
-from tensorgen.emit.templates import template_folder
+from tensorgen.emit.template_files import template_folder
 from tensorgen.errors import Source
 from tensorgen.files import read_regular
 from tensorgen.spec.externals import check_backends

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 
-from tensorgen.emit.arguments import Plan
-from tensorgen.emit.model import Parameter
+from tensorgen.emit.function_preamble import Plan
+from tensorgen.emit.interface import Parameter
 from tensorgen.ir.dims import ONE, Dim, tuple_text
 
 

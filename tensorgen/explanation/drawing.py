@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from tensorgen.explanation.dag import Dag, Vertex
 from tensorgen.explanation.dot import COLOURS
-from tensorgen.explanation.files import MARK
 from tensorgen.explanation.layers import Edge, layered
+from tensorgen.explanation.written_files import MARK
 
 MOST_VERTICES = 90
 """The most values of a picture on a page."""

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import escape
-from tensorgen.explanation.ranges import Equation
-from tensorgen.explanation.subjects import Explained, Subject
-from tensorgen.explanation.tree import (
+from tensorgen.explanation.formula_tree import (
     Apply,
     Binary,
     Entry,
@@ -21,6 +19,8 @@ from tensorgen.explanation.tree import (
     Unary,
     read,
 )
+from tensorgen.explanation.subjects import Explained, Subject
+from tensorgen.explanation.sum_ranges import Equation
 
 GREEK = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota"),

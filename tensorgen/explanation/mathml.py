@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from unicodedata import lookup
 
-from tensorgen.explanation.latex import GREEK, SPELLED, bare
-from tensorgen.explanation.tree import (
+from tensorgen.explanation.formula_tree import (
     Apply,
     Binary,
     Entry,
@@ -19,6 +18,7 @@ from tensorgen.explanation.tree import (
     Tree,
     Unary,
 )
+from tensorgen.explanation.latex import GREEK, SPELLED, bare
 
 _OPERATORS = {
     "*": "\N{INVISIBLE TIMES}",

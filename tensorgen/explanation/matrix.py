@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tensorgen.explanation.contract import (
+from tensorgen.explanation.matrix_products import (
     ATOM,
     MATMUL,
     POWER,
@@ -47,7 +47,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.promises import is_promise
+from tensorgen.operators.promise_calls import is_promise
 
 LONGEST = 240
 """The most characters of a formula; a longer one is read better with indices."""

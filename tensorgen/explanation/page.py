@@ -15,19 +15,19 @@ from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import escape
 from tensorgen.explanation.dag import dag_of
 from tensorgen.explanation.drawing import MOST_VERTICES, picture
-from tensorgen.explanation.files import MARK
+from tensorgen.explanation.formula_tree import Entry, Name, Tree, read
 from tensorgen.explanation.mathml import mathml
-from tensorgen.explanation.ranges import Equation
 from tensorgen.explanation.report import (
     cost_rows,
     matrix_rows,
     sizes_title,
     structure_rows,
 )
-from tensorgen.explanation.statements import lines
 from tensorgen.explanation.style import STYLE, lights
 from tensorgen.explanation.subjects import Explained, Form, Subject
-from tensorgen.explanation.tree import Entry, Name, Tree, read
+from tensorgen.explanation.sum_ranges import Equation
+from tensorgen.explanation.told_statements import lines
+from tensorgen.explanation.written_files import MARK
 
 _WORD = re.compile(r"[^\W\d]\w*")
 

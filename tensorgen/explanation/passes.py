@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tensorgen.explanation.ranges import equations
 from tensorgen.explanation.report import equation_rows
 from tensorgen.explanation.subjects import Explained, Step, Subject
+from tensorgen.explanation.sum_ranges import equations
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel

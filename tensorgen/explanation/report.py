@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from tensorgen.arrays.bill import MOST_TERMS, Amount, leading, powers
+from tensorgen.arrays.cost_line import MOST_TERMS, Amount, leading, powers
 from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import equation, escape, paragraph
 from tensorgen.explanation.matrix import matrix_notation
-from tensorgen.explanation.ranges import SPACE, Equation
-from tensorgen.explanation.statements import lines
 from tensorgen.explanation.subjects import Explained, Form, Subject
+from tensorgen.explanation.sum_ranges import SPACE, Equation
+from tensorgen.explanation.told_statements import lines
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import entries
 from tensorgen.prices.thresholds import assumed

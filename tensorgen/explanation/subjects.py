@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tensorgen.arrays.bill import held
+from tensorgen.arrays.cost_line import held
 from tensorgen.arrays.work import arithmetic
 from tensorgen.arrays.written import Written
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import Kind
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit.backends import BACKENDS
-from tensorgen.emit.model import Function
+from tensorgen.emit.interface import Function
 from tensorgen.errors import Source, SpecError, suggest
-from tensorgen.explanation.ranges import Equation, equations
+from tensorgen.explanation.sum_ranges import Equation, equations
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import HURRIED, Effort
 from tensorgen.ir.graph import Graph
@@ -25,8 +25,8 @@ from tensorgen.lang import Program, elaborate, requested
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel
+from tensorgen.plans.build_module import ModuleBuilder
 from tensorgen.plans.formulas import formulas_of
-from tensorgen.plans.modules import ModuleBuilder
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.planner import Planner, known_sizes
 from tensorgen.spec.externals import check_backends

@@ -10,7 +10,12 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.plugin import hookimpl
 
 from tensorgen.errors import SpecError
-from tensorgen.hooks.modules import WrongSettingsError, modules, wanted, write_beside
+from tensorgen.hooks.project_files import (
+    WrongSettingsError,
+    modules,
+    wanted,
+    write_beside,
+)
 
 
 class TensorgenBuildHook(BuildHookInterface):  # type: ignore[type-arg]

@@ -14,7 +14,12 @@ from setuptools.command.build_py import build_py
 from setuptools.errors import SetupError
 
 from tensorgen.errors import SpecError
-from tensorgen.hooks.modules import WrongSettingsError, modules, wanted, write_beside
+from tensorgen.hooks.project_files import (
+    WrongSettingsError,
+    modules,
+    wanted,
+    write_beside,
+)
 
 
 def finalize(distribution: Distribution) -> None:

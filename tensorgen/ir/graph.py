@@ -23,6 +23,7 @@ from tensorgen.ir.canonical import canonical_labels, constraint_key
 from tensorgen.ir.constraints import Simplified, normal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import Effort
+from tensorgen.ir.node_rewrites import Rewrites
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -40,7 +41,6 @@ from tensorgen.ir.nodes import (
     is_zero,
 )
 from tensorgen.ir.product import ProductBuilder
-from tensorgen.ir.rewrites import Rewrites
 
 Name = Hashable
 Number = int | Fraction

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from tensorgen.ir.affine_forms import AffineForm
 from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved
 from tensorgen.ir.dims import Coefficient, Dim
-from tensorgen.ir.forms import AffineForm
 from tensorgen.ir.nodes import Affine, Constraint, Input, Label, Lookup, Node, Product
 
 LETTERS = "ijklmnpqrstuvwabcdefgh"

@@ -19,8 +19,8 @@ from heapq import heapify, heappop, heappush
 from math import prod
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, assert_never, cast
 
+from tensorgen.ir.affine_forms import AffineForm
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.forms import AffineForm
 
 Label = int
 T = TypeVar("T")

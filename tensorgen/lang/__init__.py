@@ -1,9 +1,9 @@
 """The language: expression text becomes nodes of the graph."""
 
-from tensorgen.lang.functions import ElaboratedFunction, Local, requested
-from tensorgen.lang.problem import Between, ElaboratedProblem
+from tensorgen.lang.elaborate_problem import Between, ElaboratedProblem
+from tensorgen.lang.elaborate_unknowns import ElaboratedUnknown
+from tensorgen.lang.elaborated import ElaboratedFunction, Local, requested
 from tensorgen.lang.program import Program, elaborate
-from tensorgen.lang.unknowns import ElaboratedUnknown
 
 __all__ = [
     "Between",

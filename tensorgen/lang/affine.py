@@ -6,7 +6,7 @@ import ast
 
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.nodes import Constraint, Kind, Lookup, affine
-from tensorgen.lang.forms import Entry, Form, Index
+from tensorgen.lang.index_forms import Entry, Form, Index
 from tensorgen.lang.ranges import floor_divided
 from tensorgen.lang.statement import Statement
 

@@ -15,10 +15,10 @@ from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.index_text import subscript
 from tensorgen.lang.affine import affine_form
-from tensorgen.lang.forms import Index
 from tensorgen.lang.grouping import mentioned
-from tensorgen.lang.names import Names, Record, Thing
+from tensorgen.lang.index_forms import Index
 from tensorgen.lang.reach import go_as_far
+from tensorgen.lang.scope import Names, Record, Thing
 from tensorgen.lang.sides import Noted, Side, note_range
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.subscripts import select

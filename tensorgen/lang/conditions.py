@@ -9,7 +9,7 @@ from tensorgen.ir.nodes import Constraint, Kind, constant_value
 from tensorgen.lang.affine import affine_form, constraint
 from tensorgen.lang.ends import one_end
 from tensorgen.lang.facts import Compared
-from tensorgen.lang.forms import Entry, Form, Index
+from tensorgen.lang.index_forms import Entry, Form, Index
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.arithmetic import elementwise, times
 from tensorgen.operators.functions.array import (

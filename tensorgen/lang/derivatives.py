@@ -22,7 +22,7 @@ from tensorgen.ir.ties import along
 from tensorgen.lang.statement import Statement
 from tensorgen.lang.subscripts import select
 from tensorgen.operators.functions.array import Array, Label, product
-from tensorgen.operators.unknowns import is_given
+from tensorgen.operators.solved_arrays import is_given
 
 SPOKEN = {
     "grad": GRADIENT,

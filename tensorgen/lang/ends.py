@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from copy import copy
 
 from tensorgen.lang.affine import affine_form
-from tensorgen.lang.forms import Form
+from tensorgen.lang.index_forms import Form
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import verdict
 

@@ -10,8 +10,8 @@ import ast
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-from tensorgen.lang.arguments import is_axis, is_flag
-from tensorgen.lang.bound import states_condition
+from tensorgen.lang.bind_arguments import is_axis, is_flag
+from tensorgen.lang.binding_calls import states_condition
 from tensorgen.lang.statement import CONSTANTS, Statement
 from tensorgen.operators.functions.arithmetic import elementwise
 from tensorgen.operators.functions.array import Array, Misuse

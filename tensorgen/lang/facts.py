@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tensorgen.errors import Faults, Span
 from tensorgen.ir.dims import Dim
-from tensorgen.lang.forms import Entry, Form, Index
+from tensorgen.lang.index_forms import Entry, Form, Index
 from tensorgen.operators.functions.array import SizeCheck, condition, verdict
 
 

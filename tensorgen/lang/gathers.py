@@ -14,7 +14,7 @@ from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Constraint, Iota, Lookup, Node, Product, delta
 from tensorgen.lang.affine import affine_form
-from tensorgen.lang.forms import Form
+from tensorgen.lang.index_forms import Form
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import (
     Array,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, delta
-from tensorgen.lang.names import Record, Thing
+from tensorgen.lang.scope import Record, Thing
 from tensorgen.operators.functions.array import Array
 from tensorgen.spec.model import InputSpec, Spec
 from tensorgen.spec.names import in_spec

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tensorgen.lang.bound import binds
-from tensorgen.lang.names import Names
+from tensorgen.lang.binding_calls import binds
 from tensorgen.lang.reach import positions
+from tensorgen.lang.scope import Names
 from tensorgen.operators.functions import FUNCTIONS
 
 

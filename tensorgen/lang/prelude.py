@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 from tensorgen.errors import Faults, InternalError, Text
-from tensorgen.lang.names import Macro
+from tensorgen.lang.scope import Macro
 from tensorgen.lang.syntax import parse
 from tensorgen.spec.clauses import read_left_side, split_statements
 

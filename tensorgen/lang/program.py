@@ -7,31 +7,31 @@ from dataclasses import dataclass, replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import result_name
 from tensorgen.errors import Faults, Remark, SpecError, Text
 from tensorgen.ir.effort import READING
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
-from tensorgen.lang.checkpoints import Unit, checkpointed
-from tensorgen.lang.externals import declare, externals_of
-from tensorgen.lang.forms import Index
-from tensorgen.lang.functions import ElaboratedFunction, Local
+from tensorgen.lang.choose_checkpoints import Unit, checkpointed
+from tensorgen.lang.declare_externals import declare, externals_of
+from tensorgen.lang.elaborate_problem import ElaboratedProblem, elaborate_problem
+from tensorgen.lang.elaborate_unknowns import ElaboratedUnknown, Unknown
+from tensorgen.lang.elaborated import ElaboratedFunction, Local
 from tensorgen.lang.grouping import steps, units
+from tensorgen.lang.index_forms import Index
+from tensorgen.lang.inner_products import elaborate_metrics
 from tensorgen.lang.leaves import inputs_of, leaves_of
-from tensorgen.lang.metrics import elaborate_metrics
-from tensorgen.lang.names import Macro, Names, Record, Thing
 from tensorgen.lang.parsed import Parsed, mentioned_names, parse_texts
 from tensorgen.lang.prelude import prelude
-from tensorgen.lang.problem import ElaboratedProblem, elaborate_problem
+from tensorgen.lang.read_parts import read_value
 from tensorgen.lang.recurrences import elaborate_steps
+from tensorgen.lang.scope import Macro, Names, Record, Thing
 from tensorgen.lang.sides import Noted, in_places, note_range
 from tensorgen.lang.sizes import check_axes, check_emit, check_filled, open_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression
-from tensorgen.lang.unknowns import ElaboratedUnknown, Unknown
-from tensorgen.lang.values import read_value
 from tensorgen.operators.conditions.guards import guard
 from tensorgen.operators.conditions.narrow import narrowed
 from tensorgen.operators.functions.array import Array, SizeCheck

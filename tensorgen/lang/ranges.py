@@ -18,7 +18,7 @@ from functools import partial
 from tensorgen.errors import Faults, Mark, Span
 from tensorgen.ir.dims import Dim
 from tensorgen.lang.facts import Facts, Interval, Known, Position
-from tensorgen.lang.forms import Form, Index
+from tensorgen.lang.index_forms import Form, Index
 
 
 class Ranges(Facts):

@@ -9,10 +9,10 @@ from itertools import pairwise
 from tensorgen.errors import Faults, fail
 from tensorgen.ir.dims import Dim
 from tensorgen.lang.affine import affine_form
-from tensorgen.lang.bound import bounded, is_range
+from tensorgen.lang.binding_calls import bounded, is_range
 from tensorgen.lang.facts import Interval
-from tensorgen.lang.forms import Form, Index
-from tensorgen.lang.names import Names, Record
+from tensorgen.lang.index_forms import Form, Index
+from tensorgen.lang.scope import Names, Record
 from tensorgen.lang.sides import Side, note_range
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member, Stepping

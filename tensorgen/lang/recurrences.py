@@ -16,17 +16,17 @@ from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.assembly import Assembly, assembled, parts
 from tensorgen.lang.facts import Bounds, Interval
-from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.grouping import Line
-from tensorgen.lang.names import Names, Record, Thing
+from tensorgen.lang.index_forms import Form, Index
 from tensorgen.lang.reach import Reach, go_as_far, in_turn, positions
+from tensorgen.lang.scope import Names, Record, Thing
 from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range, read_side
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.step_hints import as_list, longer
 from tensorgen.lang.stepping import Member, Stepping, joined
 from tensorgen.lang.substitute import with_index
 from tensorgen.lang.syntax import Expression
-from tensorgen.lang.tables import table
+from tensorgen.lang.two_index_steps import table
 from tensorgen.operators.functions.array import Array, Misuse
 from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.recurrences.recurrence import Runs, State, recurrence

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from tensorgen.errors import Span, Text, fail
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.lang.affine import affine_form
-from tensorgen.lang.bound import bounded, is_range
-from tensorgen.lang.forms import Form, Index
+from tensorgen.lang.binding_calls import bounded, is_range
 from tensorgen.lang.grouping import Line, mentioned
-from tensorgen.lang.names import Names, Record
+from tensorgen.lang.index_forms import Form, Index
+from tensorgen.lang.scope import Names, Record
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
 from tensorgen.operators.functions.array import Array

@@ -9,7 +9,7 @@ from tensorgen.errors import Faults, Text
 from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Call, Node, Product, Size, Sum, children, topological
-from tensorgen.lang.names import Record
+from tensorgen.lang.scope import Record
 from tensorgen.operators.functions.array import Array
 from tensorgen.spec.model import FunctionSpec, InputSpec
 from tensorgen.spec.names import in_code

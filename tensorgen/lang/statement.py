@@ -17,16 +17,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.errors import Faults, Mark, Remark, Span, Text, suggest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
-from tensorgen.lang import hints
+from tensorgen.lang import foreign_names
 from tensorgen.lang.facts import Known, Position
-from tensorgen.lang.forms import Form, Index
-from tensorgen.lang.names import Macro, Names, Record, Thing
+from tensorgen.lang.index_forms import Form, Index
 from tensorgen.lang.ranges import Ranges
+from tensorgen.lang.scope import Macro, Names, Record, Thing
 from tensorgen.lang.syntax import DEEPEST, Expression
 from tensorgen.operators.functions import FUNCTIONS
 from tensorgen.operators.functions.arithmetic import is_representable
@@ -375,7 +375,7 @@ class Statement:
     def unknown(self, name: str, tree: ast.expr) -> None:
         """Report a name that stands for nothing."""
         known = [*self.scope, *self.names, *CONSTANTS]
-        hint = hints.VALUES.get(name) or suggest(name, known)
+        hint = foreign_names.VALUES.get(name) or suggest(name, known)
         if name in self.names.all:
             hint = f"'{name}' is defined further below: names see those above them"
         self.fault(f"unknown name '{name}'", tree, hint=hint)
@@ -388,7 +388,9 @@ class Statement:
                 message = f"the index '{part.id}' is neither on the left side nor bound"
                 hint = f"bind it by a reduction, as in sum(..., {part.id}), or name it"
                 hint += f" on the left side, as in s[{part.id}]"
-                close = hints.VALUES.get(part.id) or suggest(part.id, [*self.names])
+                close = foreign_names.VALUES.get(part.id) or suggest(
+                    part.id, [*self.names]
+                )
                 self.fault(message, part, hint=close or hint)
                 found = True
         return found

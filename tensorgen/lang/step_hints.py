@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.lang.forms import Form, Index
-from tensorgen.lang.names import Names
+from tensorgen.lang.index_forms import Form, Index
 from tensorgen.lang.reach import intervals
+from tensorgen.lang.scope import Names
 from tensorgen.lang.sides import Side
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member

@@ -18,8 +18,8 @@ from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, delta, topological
 from tensorgen.lang.affine import affine_form
-from tensorgen.lang.forms import Form, Index
-from tensorgen.lang.names import Names, Thing
+from tensorgen.lang.index_forms import Form, Index
+from tensorgen.lang.scope import Names, Thing
 from tensorgen.lang.statement import Statement
 from tensorgen.lang.subscripts import select
 from tensorgen.lang.syntax import Expression

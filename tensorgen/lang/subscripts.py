@@ -13,8 +13,8 @@ from tensorgen.ir.dims import ONE, Dim, tuple_text
 from tensorgen.ir.nodes import Constraint, Node, Sum, affine, delta
 from tensorgen.lang.affine import affine_form, constraint
 from tensorgen.lang.ends import one_end
-from tensorgen.lang.forms import Form, Index
 from tensorgen.lang.gathers import Gathered, gathered, placed
+from tensorgen.lang.index_forms import Form, Index
 from tensorgen.lang.ranges import floor_divided
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.array import (

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from math import prod
 
 from tensorgen.arrays.arrays import array
-from tensorgen.arrays.objects import Reshape
+from tensorgen.arrays.object_operations import Reshape
 from tensorgen.arrays.work import count
 from tensorgen.ir.nodes import Label
+from tensorgen.lower.axes import ordered, transposed
 from tensorgen.lower.indexing import Indexer
-from tensorgen.lower.layout import ordered, transposed
 from tensorgen.lower.operands import Operand, matmul
-from tensorgen.lower.read import Read
+from tensorgen.lower.reads import Read
 from tensorgen.lower.taps import Tapped
 from tensorgen.prices.thresholds import GAIN_OF_COLUMNS, LARGEST_COLUMNS, are_hinted
 

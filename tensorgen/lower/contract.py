@@ -24,8 +24,8 @@ from tensorgen.arrays.reading import binding
 from tensorgen.arrays.templates import Level
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Label
-from tensorgen.lower.elementwise import Factor, multiply, raised
-from tensorgen.lower.layout import natural_order, ordered, summed, transposed
+from tensorgen.lower.axes import natural_order, ordered, summed, transposed
+from tensorgen.lower.elementwise_products import Factor, multiply, raised
 from tensorgen.lower.operands import Operand, as_float, count, made, matmul, product
 from tensorgen.lower.plainness import (
     BROADCAST,

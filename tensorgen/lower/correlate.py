@@ -11,11 +11,11 @@ from tensorgen.arrays.places import Slice
 from tensorgen.ir.constraints import Ranges, solved
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Label, affine
-from tensorgen.lower.constraints import plain_label, single_label
 from tensorgen.lower.indexing import Indexer
 from tensorgen.lower.operands import Operand
 from tensorgen.lower.padding import needed
-from tensorgen.lower.read import Read
+from tensorgen.lower.reads import Read
+from tensorgen.lower.solve_constraints import plain_label, single_label
 from tensorgen.lower.taps import Tapped
 
 

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorgen.arrays.arrays import Array, array, bound
-from tensorgen.arrays.objects import Rows
+from tensorgen.arrays.object_operations import Rows
 from tensorgen.arrays.operations import Index, Range
 from tensorgen.arrays.places import WHOLE, At, Limit, Slice
 from tensorgen.arrays.statements import Let, Statement
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Node
-from tensorgen.lower.names import Names
 from tensorgen.lower.plan import Plan
+from tensorgen.lower.value_names import Names
 from tensorgen.operators.recurrences.recurrence import Runs
 
 TAPS = "klpq"

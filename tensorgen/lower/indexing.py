@@ -24,11 +24,11 @@ from tensorgen.arrays.places import (
 from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Ref, affine
-from tensorgen.lower.constraints import is_basic, single_label
+from tensorgen.lower.axes import aligned
 from tensorgen.lower.draft import Draft
-from tensorgen.lower.layout import aligned
 from tensorgen.lower.operands import Operand, made, product, size, total
-from tensorgen.lower.windows import Axis, cuts, window_axes, windows
+from tensorgen.lower.sliding_windows import Axis, cuts, window_axes, windows
+from tensorgen.lower.solve_constraints import is_basic, single_label
 
 Looked = Callable[[Ref], Operand]
 

@@ -14,7 +14,7 @@ from typing import assert_never
 from tensorgen.arrays import arrays, operations
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.objects import Count, Whole
+from tensorgen.arrays.object_operations import Count, Whole
 from tensorgen.arrays.operations import Kind
 from tensorgen.arrays.reading import transposes
 from tensorgen.arrays.rewrites import Scene, rewritten
@@ -35,19 +35,19 @@ from tensorgen.ir.nodes import (
     children,
     constant_value,
 )
+from tensorgen.lower.axes import ordered
 from tensorgen.lower.draft import Draft, Result
-from tensorgen.lower.layout import ordered
 from tensorgen.lower.maps import lower_call, lower_map
-from tensorgen.lower.names import Names
 from tensorgen.lower.naming import Naming
 from tensorgen.lower.operands import Operand, made, number, size
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering, spreads
-from tensorgen.lower.recurrences import repeat
 from tensorgen.lower.results import is_view, result
 from tensorgen.lower.scatter import Write, is_plain
 from tensorgen.lower.slices import slice_alike
+from tensorgen.lower.step_loops import repeat
 from tensorgen.lower.sums import lower_sum, spread_sum
+from tensorgen.lower.value_names import Names
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE

@@ -28,22 +28,22 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
-from tensorgen.lower.elementwise import Factor, multiply
-from tensorgen.lower.layout import aligned, natural_order, ordered
-from tensorgen.lower.operands import Operand, as_float, literal, made, number
-from tensorgen.lower.systems import (
+from tensorgen.lower.axes import aligned, natural_order, ordered
+from tensorgen.lower.elementwise_products import Factor, multiply
+from tensorgen.lower.matrix_objects import (
     lower_selected,
     lower_solution,
     lower_system,
     lower_told,
 )
+from tensorgen.lower.operands import Operand, as_float, literal, made, number
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.externals import external_of, is_external
+from tensorgen.operators.external_calls import external_of, is_external
 from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.matrices.systems import is_system
-from tensorgen.operators.unknowns import equation_of, is_unknown
+from tensorgen.operators.solved_arrays import equation_of, is_unknown
 
 
 def lower_map(known: Values, node: Map, want: Sequence[Label] | None = None) -> Operand:

@@ -32,11 +32,11 @@ from tensorgen.arrays.statements import (
     rebuilt,
 )
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
+from tensorgen.lower.axes import permuted
 from tensorgen.lower.draft import Draft, Repeat, Result, Value
-from tensorgen.lower.layout import permuted
-from tensorgen.lower.names import Names, call_word, read_name, stem
 from tensorgen.lower.plan import Plan
-from tensorgen.lower.recurrences import looped
+from tensorgen.lower.step_loops import looped
+from tensorgen.lower.value_names import Names, call_word, read_name, stem
 from tensorgen.lower.words import describe, fits, power_word
 
 WORTH_A_NAME = 10

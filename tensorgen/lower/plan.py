@@ -28,11 +28,11 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.ir.patterns import pattern_of
-from tensorgen.lower.constraints import Solution, solve_constraints
-from tensorgen.lower.matrices import matrix_product
+from tensorgen.lower.masked_triangles import is_triangle, triangle
+from tensorgen.lower.solve_constraints import Solution, solve_constraints
 from tensorgen.lower.solve_systems import solvable
+from tensorgen.lower.sparse_products import matrix_product
 from tensorgen.lower.taps import Tapped, tapped
-from tensorgen.lower.triangles import is_triangle, triangle
 from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.definite import is_positive_definite

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import array, variable
-from tensorgen.arrays.objects import Times
+from tensorgen.arrays.object_operations import Times
 from tensorgen.arrays.operations import Diagonal, Fill, Kind, Trace, Triangle, Trim
 from tensorgen.ir.constraints import Ranges, index_bound
 from tensorgen.ir.dims import ZERO, Dim
@@ -22,20 +22,20 @@ from tensorgen.ir.nodes import (
     Ref,
     constant_value,
 )
-from tensorgen.lower.box_sums import take_box_sums
-from tensorgen.lower.constraints import plain_label
+from tensorgen.lower.axes import ordered, repeated
 from tensorgen.lower.contract import contract
-from tensorgen.lower.elementwise import Factor, conjunction, multiply, select
+from tensorgen.lower.cumulative_sums import take_running_sums
+from tensorgen.lower.elementwise_products import Factor, conjunction, multiply, select
 from tensorgen.lower.indexing import Indexer
-from tensorgen.lower.layout import ordered, repeated
 from tensorgen.lower.maps import may_be_complex
-from tensorgen.lower.matrices import MatrixProduct, matrix_product
+from tensorgen.lower.moving_sums import take_box_sums
 from tensorgen.lower.operands import Operand, as_float, made
 from tensorgen.lower.plan import Plan, solve_partner
-from tensorgen.lower.read import Read
-from tensorgen.lower.running_sums import take_running_sums
+from tensorgen.lower.reads import Read
 from tensorgen.lower.scatter import Write
+from tensorgen.lower.solve_constraints import plain_label
 from tensorgen.lower.solve_systems import solve
+from tensorgen.lower.sparse_products import MatrixProduct, matrix_product
 from tensorgen.lower.taps import Tapped
 from tensorgen.lower.values import Values
 from tensorgen.lower.windowed import windowed

@@ -8,7 +8,7 @@ from tensorgen.arrays.arrays import is_boxed, is_sliding
 from tensorgen.arrays.operations import AsArray, Broadcast, Copy, Fill, Unbox
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Input, Node, Product
-from tensorgen.lower.layout import aligned, ordered
+from tensorgen.lower.axes import aligned, ordered
 from tensorgen.lower.operands import Operand, as_float, literal, made
 from tensorgen.operators.calls import OPERATORS
 

@@ -20,11 +20,11 @@ from tensorgen.arrays.places import (
 from tensorgen.arrays.statements import Change, Scatter, Store
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Label, Product
-from tensorgen.lower.constraints import Solution, plain_label, single_label
-from tensorgen.lower.elementwise import Factor, multiply
+from tensorgen.lower.axes import aligned, permuted
+from tensorgen.lower.elementwise_products import Factor, multiply
 from tensorgen.lower.indexing import Indexer, Subscript
-from tensorgen.lower.layout import aligned, permuted
 from tensorgen.lower.operands import Operand, as_float, literal, made, product
+from tensorgen.lower.solve_constraints import Solution, plain_label, single_label
 
 
 def is_plain(forms: Sequence[Affine]) -> bool:

@@ -17,7 +17,7 @@ from tensorgen.arrays.places import (
 )
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.nodes import Label
-from tensorgen.lower.layout import aligned, ordered, transposed
+from tensorgen.lower.axes import aligned, ordered, transposed
 from tensorgen.lower.operands import Operand, made
 
 # Stands for the axis of length 1 that makes a matrix of a vector.

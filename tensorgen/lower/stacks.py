@@ -22,7 +22,7 @@ from tensorgen.arrays.places import (
 )
 from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import Label
-from tensorgen.lower.layout import aligned, summed
+from tensorgen.lower.axes import aligned, summed
 from tensorgen.lower.operands import Operand, made, matmul
 from tensorgen.lower.plainness import EXTRA_AXIS, misplaced, turned, written
 

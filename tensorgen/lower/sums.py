@@ -9,8 +9,8 @@ from fractions import Fraction
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.operations import Copy, Fill
 from tensorgen.ir.nodes import Input, Label, Ref, Sum, Term
-from tensorgen.lower.elementwise import Factor, multiply
-from tensorgen.lower.layout import aligned, natural_order
+from tensorgen.lower.axes import aligned, natural_order
+from tensorgen.lower.elementwise_products import Factor, multiply
 from tensorgen.lower.operands import Operand, as_float, product, total
 from tensorgen.lower.results import full
 from tensorgen.lower.scatter import Write, is_plain

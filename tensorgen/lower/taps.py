@@ -14,8 +14,8 @@ from math import inf
 from tensorgen.ir.constraints import Ranges, normal, within
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Product
-from tensorgen.lower.constraints import Solution, plain_label
 from tensorgen.lower.padding import Width, needed
+from tensorgen.lower.solve_constraints import Solution, plain_label
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,15 @@ from tensorgen.arrays.work import count
 from tensorgen.ir.constraints import Interval, Ranges
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Affine, Label, Product
+from tensorgen.lower.axes import aligned
 from tensorgen.lower.columns import columns
-from tensorgen.lower.constraints import plain_label
 from tensorgen.lower.contract import contract
 from tensorgen.lower.correlate import correlation
-from tensorgen.lower.elementwise import Factor, multiply
+from tensorgen.lower.elementwise_products import Factor, multiply
 from tensorgen.lower.indexing import Indexer
-from tensorgen.lower.layout import aligned
 from tensorgen.lower.operands import Operand
-from tensorgen.lower.read import Read
+from tensorgen.lower.reads import Read
+from tensorgen.lower.solve_constraints import plain_label
 from tensorgen.lower.taps import Tapped
 from tensorgen.prices.thresholds import BLOCK, TAPPED
 

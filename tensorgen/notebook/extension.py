@@ -7,7 +7,7 @@ from typing import Any
 from IPython.utils.dir2 import get_real_method
 
 from tensorgen.notebook.magic import SpecCells
-from tensorgen.notebook.objects import derivative_html, is_derivative
+from tensorgen.notebook.object_views import derivative_html, is_derivative
 
 HTML = "text/html"
 

@@ -16,7 +16,7 @@ from typing import cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
-from tensorgen.operators import externals, promises, reshape, unknowns
+from tensorgen.operators import external_calls, promise_calls, reshape, solved_arrays
 from tensorgen.operators.conditions.bounds import may_be_infinite
 from tensorgen.operators.entries import entries, values
 from tensorgen.operators.matrices import (
@@ -399,12 +399,12 @@ _ROWS = (
     _OverAxes(
         "prod_others", same_dims, _prod_others_partials, "_prod_others({0}{axis})"
     ),
-    *externals.ROWS,
+    *external_calls.ROWS,
     *matrix_functions.ROWS,
     *packing.ROWS,
     *places.ROWS,
     *intervals.ROWS,
-    *promises.ROWS,
+    *promise_calls.ROWS,
     *triangles.ROWS,
     *spectral.ROWS,
     *systems.ROWS,
@@ -412,7 +412,7 @@ _ROWS = (
     *by_key.ROWS,
     *recurrences.ROWS,
     *distances.ROWS,
-    unknowns.ROW,
+    solved_arrays.ROW,
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}

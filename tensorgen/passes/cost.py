@@ -25,13 +25,13 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.matrices.systems import is_system
-from tensorgen.operators.promises import is_promise
+from tensorgen.operators.promise_calls import is_promise
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
-from tensorgen.operators.unknowns import is_unknown
+from tensorgen.operators.solved_arrays import is_unknown
 from tensorgen.passes.order.networks import Network, Plan
 from tensorgen.passes.order.spans import Span, span
-from tensorgen.prices import table
-from tensorgen.prices.table import (
+from tensorgen.prices import price_table
+from tensorgen.prices.price_table import (
     CALL,
     ELIMINATION,
     ENTRY,
@@ -176,7 +176,7 @@ class CostModel:
                 read += TURNED.planned * turned_terms(node)
                 return CALL.planned + self.size(node.dims) * read
             case Map(function=function):
-                own = table.of_function(function).planned
+                own = price_table.of_function(function).planned
                 return CALL.planned + own * self.size(node.dims)
             case Call() if is_promise(node):
                 return 0.0

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from tensorgen.check import Claim, Report, check, domain_of, run
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.model import Body, Function, Holder
+from tensorgen.emit.interface import Body, Function, Holder
 from tensorgen.emit.module import Module
 from tensorgen.errors import Remark
 from tensorgen.ir.nodes import topological
 from tensorgen.lang import Program
 from tensorgen.passes.context import Plan
-from tensorgen.plans.constrained import PlannedConstrained, computed_limits
+from tensorgen.plans.constrained_plans import PlannedConstrained, computed_limits
 from tensorgen.plans.planned import PlannedFunction
-from tensorgen.plans.problems import PlannedProblem
+from tensorgen.plans.problem_plans import PlannedProblem
 from tensorgen.structure.stored import as_compressed
 
 

@@ -32,7 +32,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.patterns import pattern_of
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.promises import is_promise
+from tensorgen.operators.promise_calls import is_promise
 from tensorgen.passes.rates import Rate, Rates, sizes_in
 from tensorgen.passes.views import is_sparse
 

@@ -22,7 +22,7 @@ from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.calls import OPERATORS, apply
 from tensorgen.operators.matrices.definite import Sign, matrix_sign
 from tensorgen.operators.matrices.symmetry import flat
-from tensorgen.operators.promises import bare
+from tensorgen.operators.promise_calls import bare
 from tensorgen.passes.context import Context
 from tensorgen.passes.order.flatten_products import flatten_products
 from tensorgen.passes.views import View

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tensorgen.calculus.kinds import VALUE, Kind
-from tensorgen.emit.model import Parameter, arranged
+from tensorgen.emit.interface import Parameter, arranged
 from tensorgen.lang import Program
 from tensorgen.operators.matrices.subspaces import SUBSPACES
 from tensorgen.spec.model import FunctionSpec, InputSpec

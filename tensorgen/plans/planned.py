@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tensorgen.calculus.kinds import Blocks, Kind, camel
-from tensorgen.emit.model import Parameter
+from tensorgen.emit.interface import Parameter
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction

@@ -10,14 +10,14 @@ from typing import TypeVar
 from tensorgen.calculus.kinds import VALUE, Kind
 from tensorgen.calculus.metrics import metrics
 from tensorgen.calculus.requests import Mode, Request
-from tensorgen.emit.model import Parameter, counted
+from tensorgen.emit.interface import Parameter, counted
 from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program, requested
-from tensorgen.operators.unknowns import as_given
+from tensorgen.operators.solved_arrays import as_given
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.matrices.join_entries import filled_in
@@ -32,7 +32,7 @@ from tensorgen.spec.model import Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
 from tensorgen.structure.stored import as_compressed
-from tensorgen.structure.systems import system
+from tensorgen.structure.system_structure import system
 
 T = TypeVar("T")
 

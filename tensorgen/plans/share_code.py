@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import below
-from tensorgen.arrays.bill import bill, held
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.cost_line import cost_line, held
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.outline import Outline, Piece, outlined, recalled
 from tensorgen.arrays.printer import Printer
@@ -26,7 +26,7 @@ from tensorgen.calculus.kinds import (
     camel,
 )
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.model import Body, Function, Private, every
+from tensorgen.emit.interface import Body, Function, Private, every
 from tensorgen.plans.formulas import cost_of
 from tensorgen.plans.planned import PlannedFunction
 
@@ -69,7 +69,7 @@ def share_code(
     for name, code in {most: whole.code, **codes}.items():
         own, function, _ = plain[name]
         most_held = held(code, sizes)
-        price = cost_of(bill(code, most_held, sizes), own.plan)
+        price = cost_of(cost_line(code, most_held, sizes), own.plan)
         other = writer.composed(function, _words(own.kind))
         body = replace(other.body, holds=most_held)
         changed[name] = replace(other, cost=price, body=body)

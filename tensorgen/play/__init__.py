@@ -1,18 +1,18 @@
 """A local page on which formulas are typed, and what becomes of them is read.
 
-| file           | holds                                                              |
-|----------------|--------------------------------------------------------------------|
-| `shapes.py`    | the shapes that an expression leaves open: which axes are as long  |
-| `forms.py`     | an expression and its variables as a spec, and places in it        |
-| `work.py`      | what is made of a spec: code, formulas, a check, times             |
-| `warm.py`      | what all jobs do at first, done once                               |
-| `timing.py`    | how long emitted functions take                                    |
-| `highlight.py` | Python as HTML                                                     |
-| `budgets.py`   | that work in processes of its own, which end in time               |
-| `guard.py`     | who may ask at all                                                 |
-| `server.py`    | what there is to ask for                                           |
-| `gallery.py`   | examples to start from                                             |
-| `page/`        | the page: HTML, style and script                                   |
+| file                 | holds                                                         |
+|----------------------|---------------------------------------------------------------|
+| `open_shapes.py`     | the shapes that an expression leaves open: which axes agree   |
+| `expression_spec.py` | an expression and its variables as a spec, and places in it   |
+| `worker.py`          | what is made of a spec: code, formulas, a check, times        |
+| `warm.py`            | what all jobs do at first, done once                          |
+| `timing.py`          | how long emitted functions take                               |
+| `highlight.py`       | Python as HTML                                                |
+| `budgets.py`         | that work in processes of its own, which end in time          |
+| `guard.py`           | who may ask at all                                            |
+| `http_server.py`     | what there is to ask for                                      |
+| `gallery.py`         | examples to start from                                        |
+| `page/`              | the page: HTML, style and script                              |
 
 What a browser sends is untrusted: it is data for the compiler, never a path, a command
 or code. What is sent back is text, or HTML made here with every text in it escaped.

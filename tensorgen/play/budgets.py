@@ -149,7 +149,7 @@ def _run(pipe: Connection, budget: Budget, name: str, given: Mapping[str, Any]) 
     """Do a job within the limits, and send what comes of it; the child's side."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit(budget)
-    from tensorgen.play.work import work
+    from tensorgen.play.worker import work
 
     answer = json.dumps(work(name, given)).encode()
     with suppress(BrokenPipeError):  # the server has ended

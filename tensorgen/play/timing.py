@@ -16,8 +16,8 @@ import numpy as np
 from tensorgen.calculus.kinds import Kind
 from tensorgen.lang import ElaboratedFunction, requested
 from tensorgen.verify import Subject, Verification
-from tensorgen.verify.calls import arguments
 from tensorgen.verify.cases import Case, Sizes, case
+from tensorgen.verify.emitted_calls import arguments
 
 Array = Any
 

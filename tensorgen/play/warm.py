@@ -4,7 +4,7 @@ They inherit what was imported, the prelude as it was read, and the frame of mod
 it was laid out.
 """
 
-from tensorgen.play.work import work
+from tensorgen.play.worker import work
 
 for _job in ("compile", "explain"):
     work(_job, {"expression": "norm(A @ x - y)**2", "order": "second"})

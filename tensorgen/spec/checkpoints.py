@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.spec.fields import Field, read_entries
 from tensorgen.spec.model import Checkpoint, Definition
-from tensorgen.spec.nodes import Mapping, Node, Scalar, describe
+from tensorgen.spec.yaml_nodes import Mapping, Node, Scalar, describe
 
 ROOT = "sqrt"
 

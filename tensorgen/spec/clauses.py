@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tensorgen.errors import Faults, Span, Text
-from tensorgen.operators.promises import PROMISES
+from tensorgen.operators.promise_calls import PROMISES
 from tensorgen.spec.expressions import read_expression, tidy
 from tensorgen.spec.fields import read_fields
 from tensorgen.spec.model import Definition
 from tensorgen.spec.names import check_name
-from tensorgen.spec.nodes import Mapping, Node, Scalar, describe, shorten
+from tensorgen.spec.yaml_nodes import Mapping, Node, Scalar, describe, shorten
 
 _LEFT_SIDE = re.compile(
     r"(?P<name>[^\[\](),\s]+)\s*"

@@ -27,7 +27,7 @@ from tensorgen.spec.fields import (
     read_text,
 )
 from tensorgen.spec.model import Emit, InputSpec, Wrt
-from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
+from tensorgen.spec.yaml_nodes import Listing, Mapping, Node, Scalar, describe
 
 _HIGHEST_ORDER = 9
 _MOST_BLOCKS = 50

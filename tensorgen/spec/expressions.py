@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorgen.errors import Faults, Span, Text
-from tensorgen.spec.nodes import Listing, Node, Scalar, describe
+from tensorgen.spec.yaml_nodes import Listing, Node, Scalar, describe
 
 
 def read_expression(node: Node, what: str, place: Span, faults: Faults) -> Text | None:

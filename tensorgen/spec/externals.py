@@ -16,8 +16,8 @@ from tensorgen.spec.expressions import read_expression
 from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields, read_items
 from tensorgen.spec.model import BACKENDS, ExternalSpec, InputSpec
 from tensorgen.spec.names import Namespace, check_name
-from tensorgen.spec.nodes import Mapping, Node, Scalar, describe, shorten
 from tensorgen.spec.shapes import Dims, read_shape
+from tensorgen.spec.yaml_nodes import Mapping, Node, Scalar, describe, shorten
 
 RULES = ("derivative", "vjp", "jvp")
 _KEYS = ("call", "args", "shape", *RULES, "doc")

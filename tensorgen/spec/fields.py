@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tensorgen.errors import Faults, Text, suggest
-from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe, shorten
+from tensorgen.spec.yaml_nodes import Listing, Mapping, Node, Scalar, describe, shorten
 
 
 @dataclass(frozen=True, slots=True)

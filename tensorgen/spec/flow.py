@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from tensorgen.errors import Diagnostic, Faults, Source, Span
-from tensorgen.spec.nodes import Mapping, Node, Scalar
 from tensorgen.spec.positions import locate
+from tensorgen.spec.yaml_nodes import Mapping, Node, Scalar
 
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _COMMENT = re.compile(r"\s#[^\n]*")

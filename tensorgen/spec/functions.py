@@ -14,7 +14,7 @@ from tensorgen.spec.expressions import read_expression
 from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields
 from tensorgen.spec.model import Definition, Emit, FunctionSpec, InputSpec, Wrt
 from tensorgen.spec.names import Namespace
-from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
+from tensorgen.spec.yaml_nodes import Listing, Mapping, Node, Scalar, describe
 
 _KEYS = ("doc", "where", "checkpoint", "expr", "wrt", "emit")
 _INDEXED = re.compile(r"\s*(?P<key>expr)\s*(?P<indices>\[.*\])\s*")

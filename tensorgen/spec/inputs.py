@@ -6,12 +6,12 @@ from fractions import Fraction
 
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.spec.exact_numbers import read_number
 from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields, read_text
 from tensorgen.spec.model import PROPERTIES, InputSpec
 from tensorgen.spec.names import Namespace, check_name
-from tensorgen.spec.nodes import Listing, Mapping, Node, Scalar, describe
-from tensorgen.spec.numbers import read_number
 from tensorgen.spec.shapes import LARGEST, Dims, read_shape, read_size
+from tensorgen.spec.yaml_nodes import Listing, Mapping, Node, Scalar, describe
 
 _KEYS = ("shape", "doc", "default", "index", "sparse", *PROPERTIES)
 _YES = ("true", "True", "yes", "on")

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from tensorgen.errors import Faults, Text
-from tensorgen.spec.nodes import shorten
+from tensorgen.spec.yaml_nodes import shorten
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST = 60

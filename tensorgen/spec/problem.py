@@ -18,8 +18,8 @@ from tensorgen.spec.fields import (
 )
 from tensorgen.spec.model import FunctionSpec, InputSpec, Limited, ProblemSpec
 from tensorgen.spec.names import check_name
-from tensorgen.spec.nodes import Listing, Node, Scalar, describe
-from tensorgen.spec.nodes import Mapping as Block
+from tensorgen.spec.yaml_nodes import Listing, Node, Scalar, describe
+from tensorgen.spec.yaml_nodes import Mapping as Block
 
 _KEYS = ("name", "doc", "minimize", "maximize", "variables", "constraints")
 _LIMITS = ("lower", "upper", "equal")

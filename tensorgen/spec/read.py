@@ -14,10 +14,10 @@ from tensorgen.spec.functions import read_functions
 from tensorgen.spec.inputs import read_dims, read_inputs
 from tensorgen.spec.model import BACKENDS, SUPPORT, Definition, Spec
 from tensorgen.spec.names import Namespace, check_name, in_code
-from tensorgen.spec.nodes import Mapping, Scalar, describe
 from tensorgen.spec.problem import read_problem
-from tensorgen.spec.tree import read_tree
 from tensorgen.spec.unknowns import read_unknowns
+from tensorgen.spec.yaml_nodes import Mapping, Scalar, describe
+from tensorgen.spec.yaml_tree import read_tree
 
 VERSION = "1"
 _KEYS = (

@@ -12,7 +12,7 @@ from tensorgen.errors import Faults, SpecError, Text, fail
 from tensorgen.ir.dims import Dim
 from tensorgen.spec.expressions import tidy
 from tensorgen.spec.names import check_name, in_code
-from tensorgen.spec.nodes import Listing, Node, Scalar, describe
+from tensorgen.spec.yaml_nodes import Listing, Node, Scalar, describe
 
 _LONGEST = 200
 LARGEST = 10**15

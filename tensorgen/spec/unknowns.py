@@ -7,8 +7,8 @@ from tensorgen.spec.expressions import read_expression
 from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields
 from tensorgen.spec.model import WAYS, InputSpec, UnknownSpec
 from tensorgen.spec.names import Namespace, check_name
-from tensorgen.spec.nodes import Mapping, describe
 from tensorgen.spec.shapes import Dims, read_shape
+from tensorgen.spec.yaml_nodes import Mapping, describe
 
 _KEYS = ("of", "shape", *WAYS, "start", "doc")
 _FORM = "write y: {shape: [n], equation: tanh(W @ y + x) - y}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import prod
 
 from tensorgen.arrays.arrays import array
-from tensorgen.arrays.objects import Made, Numbered, Reshape
+from tensorgen.arrays.object_operations import Made, Numbered, Reshape
 from tensorgen.ir.dims import ONE
 from tensorgen.prices.thresholds import GAIN_OF_A_BAND, ROWS_OF_A_BLOCK
 from tensorgen.structure.methods import Body, Structure

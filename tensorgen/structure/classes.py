@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.objects import Made
+from tensorgen.arrays.object_operations import Made
 from tensorgen.arrays.operations import Fill, Index, Size
 from tensorgen.arrays.places import Entries
 from tensorgen.arrays.statements import Scatter
@@ -18,9 +18,9 @@ from tensorgen.structure.coordinates import COUNT, all_coordinates, coordinates,
 from tensorgen.structure.gram import attribute
 from tensorgen.structure.methods import OPERAND, Body, Method, Structure
 from tensorgen.structure.sparse import no_entries
-from tensorgen.structure.table import solved, templates
+from tensorgen.structure.structure_words import higher_words, words
+from tensorgen.structure.structures import solved, templates
 from tensorgen.structure.ways import ties_rows
-from tensorgen.structure.words import higher_words, words
 
 HESSIAN_BASE = "_StructuredHessian"
 MATRIX_BASE = "_Structured"

@@ -63,7 +63,7 @@ from tensorgen.structure.pack_terms import pack_terms
 from tensorgen.structure.pair_terms import paired
 from tensorgen.structure.part_axes import parted, parts
 from tensorgen.structure.stored import Compressed, Link, StoredTerm, Tie, is_axis, kept
-from tensorgen.structure.table import STRUCTURES
+from tensorgen.structure.structures import STRUCTURES
 from tensorgen.structure.take_apart import Parts, spread, take_apart
 
 

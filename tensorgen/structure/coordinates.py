@@ -9,7 +9,7 @@ from itertools import chain, count
 from math import prod
 
 from tensorgen.arrays.arrays import Array, array, variable
-from tensorgen.arrays.objects import (
+from tensorgen.arrays.object_operations import (
     AsPlaces,
     GramEntries,
     JoinEach,

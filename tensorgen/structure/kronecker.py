@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array
-from tensorgen.arrays.objects import Made, Nothing, Pack, Reshape
+from tensorgen.arrays.object_operations import Made, Nothing, Pack, Reshape
 from tensorgen.arrays.operations import Number
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Node

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, array
-from tensorgen.arrays.objects import Join, Later, Made, Pack, Reshape
+from tensorgen.arrays.object_operations import Join, Later, Made, Pack, Reshape
 from tensorgen.arrays.operations import Fill, Number
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, constant_value
 from tensorgen.operators.matrices.symmetry import is_symmetric
 from tensorgen.passes.views import Factor, Name
-from tensorgen.structure.blocks import diagonal_factorization
 from tensorgen.structure.coordinates import entries
+from tensorgen.structure.diagonal_blocks import diagonal_factorization
 from tensorgen.structure.gram import gram
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.sparse import sparse_factorization

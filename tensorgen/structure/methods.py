@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.objects import Attribute, Extent, Pack
+from tensorgen.arrays.object_operations import Attribute, Extent, Pack
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.statements import Let, Return, Statement, Unpack, operands, reads
 from tensorgen.ir.constraints import index_bound
@@ -21,8 +21,8 @@ from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, topological
 from tensorgen.lower import lower
+from tensorgen.operators.index_notation import equation
 from tensorgen.operators.matrices.symmetry import is_symmetric
-from tensorgen.operators.printer import equation
 from tensorgen.operators.reshape import reshape
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel

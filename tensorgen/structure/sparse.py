@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorgen.arrays.arrays import Array, array
-from tensorgen.arrays.objects import Answer, Made
+from tensorgen.arrays.object_operations import Answer, Made
 from tensorgen.arrays.operations import Fill
 from tensorgen.arrays.statements import Statement
 from tensorgen.ir.dims import ZERO

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tensorgen.arrays.arrays import array
-from tensorgen.arrays.objects import Made, Pack
+from tensorgen.arrays.object_operations import Made, Pack
 from tensorgen.arrays.operations import Number, Size
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, delta

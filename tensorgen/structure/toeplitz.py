@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array, variable
-from tensorgen.arrays.objects import Made
+from tensorgen.arrays.object_operations import Made
 from tensorgen.ir.at import At
 from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import prod
 
 from tensorgen.arrays.arrays import Array, array, variable
-from tensorgen.arrays.objects import Attribute, Made, Pack, Reshape
+from tensorgen.arrays.object_operations import Attribute, Made, Pack, Reshape
 from tensorgen.arrays.operations import Number
 from tensorgen.arrays.statements import Statement
 from tensorgen.ir.dims import ONE, Dim

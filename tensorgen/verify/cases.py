@@ -16,7 +16,7 @@ from tensorgen.ir.nodes import Call, Map, Node, Product, Size, Sum, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.recurrences.recurrence import Steps, everything
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
-from tensorgen.operators.unknowns import is_unknown
+from tensorgen.operators.solved_arrays import is_unknown
 from tensorgen.spec.model import InputSpec
 from tensorgen.verify.interpret import bind, evaluate
 

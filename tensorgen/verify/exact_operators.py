@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.operators.references.arrays import OPERATORS
+from tensorgen.operators.references.whole_arrays import OPERATORS
 from tensorgen.verify.exact_functions import functions
 
 Array = Any

@@ -16,11 +16,11 @@ import numpy as np
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.references.rounding import largest
 from tensorgen.spec.model import InputSpec
-from tensorgen.verify.calls import Arguments
+from tensorgen.verify.emitted_calls import Arguments
 from tensorgen.verify.findings import Measure
-from tensorgen.verify.modules import Subject
 from tensorgen.verify.points import Point
 from tensorgen.verify.reference import Known
+from tensorgen.verify.verified_modules import Subject
 
 Array = Any
 

@@ -17,7 +17,7 @@ from tensorgen.errors import InternalError
 from tensorgen.fields.doubles import Doubles, Table, Tabled
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Input, Node, Product, topological
-from tensorgen.operators.unknowns import equation_of, is_unknown
+from tensorgen.operators.solved_arrays import equation_of, is_unknown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

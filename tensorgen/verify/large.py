@@ -15,8 +15,7 @@ import numpy as np
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.operators.references.rounding import largest
 from tensorgen.verify.cases import Case
-from tensorgen.verify.findings import Measure
-from tensorgen.verify.kinds import (
+from tensorgen.verify.derivative_claims import (
     DIFFERENCES,
     FIRST,
     FORMULA,
@@ -27,7 +26,8 @@ from tensorgen.verify.kinds import (
     Rows,
     blocks_of,
 )
-from tensorgen.verify.objects import of_itself
+from tensorgen.verify.findings import Measure
+from tensorgen.verify.object_claims import of_itself
 from tensorgen.verify.points import WORST_NOISE, Point
 from tensorgen.verify.reference import Known, NotFinite, Reference, Unfit
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tensorgen.verify.calls import Arguments
 from tensorgen.verify.cases import Case
+from tensorgen.verify.emitted_calls import Arguments
 from tensorgen.verify.findings import EMPTY, OK, OPEN, WRONG, Finding, Measure
-from tensorgen.verify.modules import Subject
 from tensorgen.verify.reproduce import program
+from tensorgen.verify.verified_modules import Subject
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tensorgen.lang import ElaboratedFunction, Program
-from tensorgen.verify.calls import solved
 from tensorgen.verify.cases import Case
+from tensorgen.verify.emitted_calls import solved
 from tensorgen.verify.reference import Known, Reference, Unfit
 
 Array = Any

@@ -18,11 +18,11 @@ from tensorgen.calculus.metrics import axes_of
 from tensorgen.errors import InternalError
 from tensorgen.ir.nodes import Call, Node, topological
 from tensorgen.lang import ElaboratedFunction
-from tensorgen.operators.promises import PROMISES, STOPPED
+from tensorgen.operators.promise_calls import PROMISES, STOPPED
 from tensorgen.operators.recurrences.recurrence import everything
 from tensorgen.operators.references.rounding import furthest, largest, moved
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
-from tensorgen.operators.unknowns import equation_of, is_unknown
+from tensorgen.operators.solved_arrays import equation_of, is_unknown
 from tensorgen.verify.exact import exactly
 from tensorgen.verify.interpret import entries, evaluate
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.verify.calls import Arguments
+from tensorgen.verify.emitted_calls import Arguments
 from tensorgen.verify.findings import Measure
-from tensorgen.verify.modules import Subject
+from tensorgen.verify.verified_modules import Subject
 
 
 def program(

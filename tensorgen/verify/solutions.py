@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tensorgen.lang import ElaboratedFunction, Program
-from tensorgen.verify.calls import Arguments, arguments
 from tensorgen.verify.cases import Case
+from tensorgen.verify.emitted_calls import Arguments, arguments
 from tensorgen.verify.findings import Measure
-from tensorgen.verify.modules import Subject
 from tensorgen.verify.points import Point
 from tensorgen.verify.reference import Known, Reference
+from tensorgen.verify.verified_modules import Subject
 
 MOST_OF_A_RESIDUAL = 1e-6
 """What a residual may be, relative to its slope and the solution."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import PROBLEM, Kind
 from tensorgen.ir.effort import Effort
 from tensorgen.ir.graph import Graph
@@ -24,20 +24,20 @@ from tensorgen.lang import (
 )
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.model import Spec
-from tensorgen.verify.calls import Arguments, arguments
 from tensorgen.verify.cases import SMALLEST_ATTEMPT, Sizes, case, given_case
-from tensorgen.verify.constrained import Constrained, as_function
+from tensorgen.verify.constrained_claims import Constrained, as_function
+from tensorgen.verify.derivative_claims import ROWS, Rows, called, compared
+from tensorgen.verify.emitted_calls import Arguments, arguments
 from tensorgen.verify.findings import EMPTY, OPEN, Finding, Measure
 from tensorgen.verify.habits import Habits
-from tensorgen.verify.kinds import ROWS, Rows, called, compared
 from tensorgen.verify.large import ROWS as LARGE_ROWS
 from tensorgen.verify.large import Large
 from tensorgen.verify.log import Log
-from tensorgen.verify.modules import Subject
 from tensorgen.verify.points import Point
-from tensorgen.verify.problems import bound, data_of
+from tensorgen.verify.problem_claims import bound, data_of
 from tensorgen.verify.reference import HIGHEST, Known, NotFinite, TooLarge, Unfit
 from tensorgen.verify.solutions import Solver, solvers
+from tensorgen.verify.verified_modules import Subject
 
 Array = Any
 Compared = Iterator[tuple[Arguments, Measure]]

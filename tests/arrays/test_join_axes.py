@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from tensorgen.arrays.arrays import array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.join_axes import joined
-from tensorgen.arrays.objects import Reshape
+from tensorgen.arrays.object_operations import Reshape
 from tensorgen.arrays.operations import MatMul, Permute
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import Let

@@ -18,7 +18,7 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.lifetimes import Lifetimes
 from tensorgen.arrays.memory import peak
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.objects import Results
+from tensorgen.arrays.object_operations import Results
 from tensorgen.arrays.operations import (
     Add,
     Elementwise,
@@ -52,7 +52,7 @@ from tensorgen.arrays.statements import (
 )
 from tensorgen.arrays.work import arithmetic
 from tensorgen.arrays.written import written
-from tensorgen.check.program import Program
+from tensorgen.check.emitted_text import Program
 from tensorgen.check.residues import PRIME, Residues
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.elementwise import ELEMENTWISE

@@ -15,7 +15,7 @@ from tensorgen.operators.stable import StableForms
 from tensorgen.verify.exact_functions import functions
 from tensorgen.verify.interpret import evaluate
 from tests.accuracy.forms import QUANTILE, X, Y, ncdf
-from tests.operators.helpers.test_table import helper
+from tests.operators.helpers.test_helper_table import helper
 
 pytestmark = pytest.mark.thorough
 

@@ -20,7 +20,7 @@ import pytest
 
 from tensorgen import pipeline
 from tensorgen.check.meaning import TooLarge
-from tensorgen.check.points import Domain, Point
+from tensorgen.check.sample_points import Domain, Point
 from tensorgen.check.verdicts import _assembled
 from tensorgen.errors import Source
 from tensorgen.ir.nodes import Input, Size, topological

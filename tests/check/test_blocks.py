@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tensorgen
-from tensorgen.arrays import blocks, rewrites, speed
+from tensorgen.arrays import cache_blocks, rewrites, speed
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -45,14 +45,14 @@ def test_blocks_of_two_entries_compute_what_calculus_states(
 ) -> None:
     loops = 0
 
-    def counted(plan: blocks.Schedule, *given: object) -> float:
+    def counted(plan: cache_blocks.Schedule, *given: object) -> float:
         nonlocal loops
         loops += 1
         return 2.0
 
     monkeypatch.setattr(rewrites.Scene, "speed_in_blocks", Anywhere())
-    monkeypatch.setattr(blocks.Schedule, "gain", counted)
-    monkeypatch.setattr(blocks, "BLOCK", 2)
-    monkeypatch.setattr(blocks, "BLOCK_OF_PRODUCTS", 2)
+    monkeypatch.setattr(cache_blocks.Schedule, "gain", counted)
+    monkeypatch.setattr(cache_blocks, "BLOCK", 2)
+    monkeypatch.setattr(cache_blocks, "BLOCK_OF_PRODUCTS", 2)
     text = tensorgen.generate(EXAMPLES / f"{name}.yaml")
     assert loops and "for start in range(0, " in text

@@ -10,7 +10,7 @@ from tensorgen.errors import InternalError, Source
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, topological
 from tensorgen.pipeline import compile_spec
-from tensorgen.plans.problems import ProblemBuilder
+from tensorgen.plans.problem_plans import ProblemBuilder
 from tests.constrained_specs import HS71, PORTFOLIO, STEERING
 
 TEXTS = {"hs71": HS71, "portfolio": PORTFOLIO, "steering": STEERING}

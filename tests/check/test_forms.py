@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tensorgen.errors import InternalError
-from tensorgen.plans import modules
+from tensorgen.plans import build_module
 from tests.check.reports import reported
 
 SPEC = """tensorgen: 1
@@ -35,7 +35,7 @@ def test_each_of_three_forms_is_checked(emit: str) -> None:
 def test_a_wrong_form_is_found(
     emit: str, wrong: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    form, numbers = modules.ModuleBuilder._form, count()
+    form, numbers = build_module.ModuleBuilder._form, count()
 
     def changed(*given: Any) -> Any:
         made = form(*given)
@@ -44,6 +44,6 @@ def test_a_wrong_form_is_found(
         first, *rest = made.body.returns
         return replace(made, body=replace(made.body, returns=(f"2*({first})", *rest)))
 
-    monkeypatch.setattr(modules.ModuleBuilder, "_form", changed)
+    monkeypatch.setattr(build_module.ModuleBuilder, "_form", changed)
     with pytest.raises(InternalError):
         reported(SPEC.format(emit))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorgen.arrays.objects import GramEntries
+from tensorgen.arrays.object_operations import GramEntries
 from tensorgen.check import Report
 from tensorgen.errors import InternalError, Source
 from tensorgen.pipeline import compile_spec

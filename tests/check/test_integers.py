@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tensorgen.check.emitted_text import Program, Unread
 from tensorgen.check.meaning import Meaning
-from tensorgen.check.program import Program, Unread
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import PRIME, Residues
 from tensorgen.check.walks import Field

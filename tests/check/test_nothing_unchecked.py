@@ -9,11 +9,11 @@ import pytest
 
 from tensorgen import pipeline
 from tensorgen.check import Report, meaning, verdicts
-from tensorgen.check.points import Point
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import Residues
+from tensorgen.check.sample_points import Point
 from tensorgen.errors import InternalError, Remark, Source
-from tests.check.test_promises import KERNEL
+from tests.check.test_promised_values import KERNEL
 
 ROOT = Path(__file__).parent.parent.parent
 SPECS = [

@@ -15,10 +15,10 @@ from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text
 from tensorgen.arrays.statements import Loop, Scatter, Statement
 from tensorgen.arrays.templates import Level, Text
-from tensorgen.check import methods
+from tensorgen.check import class_methods
+from tensorgen.check.factorizations import solvers
 from tensorgen.check.residues import Residues
-from tensorgen.check.solvers import solvers
-from tensorgen.structure.table import STRUCTURES
+from tensorgen.structure.structures import STRUCTURES
 from tests import solving_specs
 from tests.check.planting import compiled, is_seen, sound
 
@@ -234,7 +234,7 @@ def refused(spec: str, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> b
         return re.sub(old, new, statement_text(printer, statement))
 
     sound(spec)
-    monkeypatch.setattr(methods, "statement_text", text)
+    monkeypatch.setattr(class_methods, "statement_text", text)
     return bool(compiled(spec)[1])
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tensorgen import pipeline
 from tensorgen.check import Report
-from tensorgen.check.program import Program, Unread
+from tensorgen.check.emitted_text import Program, Unread
 from tensorgen.check.residues import DEGREES, PRIME, Residues, exp, sign
 from tensorgen.errors import Source
 from tensorgen.plans import claims

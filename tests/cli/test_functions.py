@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import tensorgen
 from tensorgen import cli
-from tensorgen.explanation import reference
+from tensorgen.explanation import function_reference
 from tensorgen.operators.functions import FUNCTIONS
 from tensorgen.spec.schema import spec_schema
 from tests.cli.shell import Run, Shell
@@ -50,9 +50,9 @@ def test_a_function_that_there_is_not_has_a_hint(shell: Shell) -> None:
 
 
 def test_every_entry_has_a_sample() -> None:
-    found = [*reference.entries()]
+    found = [*function_reference.entries()]
     assert len(found) > 130
-    assert all(x.sample or x.sort == reference.ELEMENT for x in found)
+    assert all(x.sample or x.sort == function_reference.ELEMENT for x in found)
 
 
 def test_the_schema_is_printed_as_it_is_published(shell: Shell) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tensorgen import cli
-from tensorgen.verify import modules
+from tensorgen.verify import verified_modules
 from tests.cli.shell import Run
 from tests.made import generate
 
@@ -157,7 +157,7 @@ def test_what_cannot_run_here_is_not_called_ok(
     verify: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reason = "cupy is not installed"
-    monkeypatch.setattr(modules, "why_not", lambda backend: reason)
+    monkeypatch.setattr(verified_modules, "why_not", lambda backend: reason)
     run = verify("fit.yaml", "-b", "cupy", "--json")
     (found,) = json.loads(run.out)
     assert (run.code, found["verdict"], found["reason"]) == (0, "not verified", reason)

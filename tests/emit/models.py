@@ -10,8 +10,8 @@ from dataclasses import replace
 from types import ModuleType
 
 from tensorgen.calculus.kinds import GRADIENT, KINDS, VALUE
-from tensorgen.emit.bound import BoundFunction, Part
-from tensorgen.emit.model import Body, Function, Helper, Parameter
+from tensorgen.emit.bound_problems import BoundFunction, Part
+from tensorgen.emit.interface import Body, Function, Helper, Parameter
 from tensorgen.emit.module import Module
 from tensorgen.emit.render import render
 from tensorgen.ir.dims import Dim

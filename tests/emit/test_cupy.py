@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tensorgen.calculus.kinds import KINDS
-from tensorgen.emit.model import Body, Function, Parameter
+from tensorgen.emit.interface import Body, Function, Parameter
 from tensorgen.emit.render import render
 from tests.emit.models import M, N, factorization_module, load, logistic_module, module
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tensorgen.calculus.kinds import KINDS, pairs
-from tensorgen.emit.model import Function, Parameter
+from tensorgen.emit.interface import Function, Parameter
 from tests.emit.models import (
     K,
     M,

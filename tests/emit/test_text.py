@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tensorgen.calculus.kinds import KINDS
 from tensorgen.emit.documentation import function_docstring
+from tensorgen.emit.interface import Function, Parameter
 from tensorgen.emit.layout import layout
-from tensorgen.emit.model import Function, Parameter
 from tensorgen.emit.module import Module
 from tensorgen.emit.render import render
 from tensorgen.emit.seal import is_unchanged

@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from tensorgen.explanation.tree import (
+from tensorgen.explanation.formula_tree import (
     Apply,
     Binary,
     Entry,

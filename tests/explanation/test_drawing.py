@@ -13,8 +13,8 @@ from tensorgen import cli
 from tensorgen.errors import Source
 from tensorgen.explanation.dot import dot
 from tensorgen.explanation.drawing import drawn
-from tensorgen.explanation.files import MARK
 from tensorgen.explanation.subjects import explained
+from tensorgen.explanation.written_files import MARK
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "logistic_regression.yaml"

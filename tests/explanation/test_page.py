@@ -11,8 +11,8 @@ import pytest
 from tensorgen.explanation.dag import dag_of
 from tensorgen.explanation.dot import dot
 from tensorgen.explanation.drawing import NoGraphvizError, drawn
-from tensorgen.explanation.files import MARK, ForeignFileError, write_file
 from tensorgen.explanation.page import page
+from tensorgen.explanation.written_files import MARK, ForeignFileError, write_file
 from tests.explanation.told import HOSTILE, subject, told, told_of
 
 EMPTY = {"meta", "link", "br", "img"}

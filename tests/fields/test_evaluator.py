@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from tensorgen.bench.twin import Twin
+from tensorgen.check.emitted_text import Program
 from tensorgen.check.meaning import Meaning
-from tensorgen.check.program import Program
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import PRIME, Residues
 from tensorgen.check.walks import Field

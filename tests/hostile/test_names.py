@@ -12,7 +12,7 @@ import pytest
 
 import tensorgen
 from tensorgen import SpecError
-from tensorgen.operators.helpers.table import HELPERS
+from tensorgen.operators.helpers.helper_table import HELPERS
 from tensorgen.spec.names import METHOD_NAMES, RESERVED, RESERVED_OF_INPUTS
 from tests import goldens
 from tests.hostile.names import SPECS, plain_values, tables, values

@@ -31,7 +31,7 @@ from tensorgen.ir.nodes import (
     delta,
 )
 from tensorgen.ir.rebuild import with_operands
-from tensorgen.operators.printer import formula
+from tensorgen.operators.index_notation import formula
 from tensorgen.passes.cost import CostModel
 from tests.ir.verify import LAWS, verify
 

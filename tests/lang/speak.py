@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.errors import Diagnostic, Source, SpecError
 from tensorgen.ir.graph import Graph
 from tensorgen.lang import ElaboratedFunction, Program, elaborate

@@ -9,7 +9,7 @@ from tensorgen.errors import Faults, SpecError, Text
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.lang.facts import Bounds, Compared, Position
-from tensorgen.lang.forms import Entry, Form, Index
+from tensorgen.lang.index_forms import Entry, Form, Index
 from tensorgen.lang.ranges import Ranges
 
 PLACE = Text.plain("x").span()

@@ -26,7 +26,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.lower import lower
 from tensorgen.operators.calls import apply
-from tensorgen.operators.helpers.table import HELPERS
+from tensorgen.operators.helpers.helper_table import HELPERS
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.verify.interpret import evaluate
 

@@ -29,9 +29,9 @@ from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Lookup, Node, delta
 from tensorgen.lower.draft import Draft, Result
-from tensorgen.lower.names import Names
 from tensorgen.lower.naming import Naming
 from tensorgen.lower.plan import Plan
+from tensorgen.lower.value_names import Names
 from tensorgen.lower.words import describe
 
 n = Dim.of("n")

@@ -13,7 +13,7 @@ import pytest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, delta
-from tensorgen.operators.helpers.table import HELPERS
+from tensorgen.operators.helpers.helper_table import HELPERS
 from tests.lower.support import as_text, check
 
 n, m, k, e = map(Dim.of, "nmke")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tensorgen.notebook.objects import derivative_html, is_derivative
+from tensorgen.notebook.object_views import derivative_html, is_derivative
 from tensorgen.notebook.pattern import by_coordinates, picture
 from tests.device.library import stand_in
 

@@ -14,7 +14,7 @@ KNOWN = {*ELEMENTWISE, *OPERATORS}
 ALLOWED = {
     # What computes each function with many digits, and the tests compare with.
     "operators/references/rows.py": {"FUNCTIONS"},
-    "operators/references/arrays.py": {"OPERATORS"},
+    "operators/references/whole_arrays.py": {"OPERATORS"},
     "operators/references/places.py": {"PLACES"},
     "operators/references/spectral.py": {"OPERATORS"},
     # On which sides of a kink a value stands still.
@@ -24,7 +24,7 @@ ALLOWED = {
     "passes/steps/accumulate.py": {"WALKS"},
     # What LaTeX has commands for, and how docstrings write reductions.
     "explanation/latex.py": {"_FUNCTIONS"},
-    "explanation/tree.py": {"REDUCTIONS"},
+    "explanation/formula_tree.py": {"REDUCTIONS"},
     # What the documentation says of them, for who verifies without the rows.
     "verify/reference.py": {"OF_SYMMETRIC_PART", "_LOOKED_UP"},
     # What serves numbers of any kind as it is written.

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Product, topological

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tensorgen
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import HESSIAN
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.errors import Source

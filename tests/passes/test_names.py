@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tensorgen
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import VALUE
 from tensorgen.errors import Source
 from tensorgen.ir.graph import Graph

@@ -76,7 +76,7 @@ def test_an_interrupt_ends_it(
 def test_what_to_install_is_said(
     missing: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delitem(sys.modules, "tensorgen.play.server", raising=False)
+    monkeypatch.delitem(sys.modules, "tensorgen.play.http_server", raising=False)
     for name in [missing, *(x for x in sys.modules if x.startswith(f"{missing}."))]:
         monkeypatch.setitem(sys.modules, name, None)
     code, told = run(monkeypatch, capfd, "--no-browser")

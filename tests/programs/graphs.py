@@ -16,8 +16,8 @@ from tensorgen.ir.nodes import Constraint, Input, Kind, Node, affine
 from tensorgen.operators import calls
 from tensorgen.operators.recurrences.recurrence import State, recurrence
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
+from tensorgen.operators.solved_arrays import leaves, unknown
 from tensorgen.operators.stable import StableForms
-from tensorgen.operators.unknowns import leaves, unknown
 from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 

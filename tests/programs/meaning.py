@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.operators.references.arrays import cholesky, expm, logdet
 from tensorgen.operators.references.rows import FUNCTIONS
+from tensorgen.operators.references.whole_arrays import cholesky, expm, logdet
 from tests.programs.reading import Meaningless, Runtime, read
 from tests.programs.tree import RandomProgram, Statement
 

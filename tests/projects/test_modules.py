@@ -9,7 +9,12 @@ import click
 import pytest
 
 import tensorgen
-from tensorgen.hooks.modules import WrongSettingsError, modules, wanted, write_beside
+from tensorgen.hooks.project_files import (
+    WrongSettingsError,
+    modules,
+    wanted,
+    write_beside,
+)
 from tests.projects.places import PROJECTS
 
 MODULE = Path("src/fits/ridge_numpy.py")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tensorgen.calculus.expressions import Differentiate
+from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import HESSIAN
 from tensorgen.errors import Source
 from tensorgen.ir.dims import Dim

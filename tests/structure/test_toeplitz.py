@@ -13,7 +13,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import delta
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
-from tensorgen.structure.table import STRUCTURES, in_order
+from tensorgen.structure.structures import STRUCTURES, in_order
 from tensorgen.structure.toeplitz import Distance, drift, first
 from tensorgen.verify.interpret import evaluate
 

@@ -9,7 +9,7 @@ import pytest
 from tensorgen.errors import Source
 from tensorgen.lower.plan import Plan
 from tensorgen.pipeline import compile_spec
-from tensorgen.structure import compress, table
+from tensorgen.structure import compress, structures
 from tensorgen.structure.ways import Row
 
 WITNESSES = {
@@ -56,7 +56,7 @@ functions:
     return found
 
 
-ROWS = table.STRUCTURES
+ROWS = structures.STRUCTURES
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -68,9 +68,9 @@ def test_without_a_structure_its_witness_is_another_text(
     # The row stays where modules look up templates, but it recognises nothing.
     blind = replace(row, solve=lambda structure: None, keep=None)
     monkeypatch.setattr(
-        table, "STRUCTURES", tuple(blind if x is row else x for x in ROWS)
+        structures, "STRUCTURES", tuple(blind if x is row else x for x in ROWS)
     )
-    monkeypatch.setattr(compress, "STRUCTURES", table.STRUCTURES)
+    monkeypatch.setattr(compress, "STRUCTURES", structures.STRUCTURES)
     assert text(*WITNESSES[row.name]) != before
 
 

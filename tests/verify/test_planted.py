@@ -12,7 +12,7 @@ from tensorgen.verify import Verification, generated
 from tests.constrained_specs import PORTFOLIO
 from tests.made import generate
 from tests.verify.planted import Planted, planted
-from tests.verify.test_kinds import SPEC as EVERY
+from tests.verify.test_derivative_claims import SPEC as EVERY
 from tests.verify.test_large import SPEC as WIDE
 
 ROOT = Path(__file__).resolve().parents[2]

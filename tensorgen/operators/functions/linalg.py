@@ -24,7 +24,7 @@ from tensorgen.operators.functions.array import (
 from tensorgen.operators.functions.making import ravel, reshape
 from tensorgen.operators.functions.reductions import Axis, normal_axis
 from tensorgen.operators.matrices import matrix_functions
-from tensorgen.operators.promises import promise, stopped
+from tensorgen.operators.promise_calls import promise, stopped
 
 
 def square(x: Array, name: str, hint: str | None = None) -> None:

@@ -1,4 +1,5 @@
 """Source of what generated modules define for themselves, with `np` in place.
 
-`table` names every helper; the other files hold the longer ones by what they are of.
+`helper_table` names every helper; the other files hold the longer ones by what they are
+of.
 """

@@ -18,7 +18,7 @@ from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, delta
 from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.matrices.symmetry import is_symmetric
-from tensorgen.operators.promises import bare
+from tensorgen.operators.promise_calls import bare
 from tensorgen.operators.reshape import reshape, segments
 from tensorgen.operators.table import Make
 

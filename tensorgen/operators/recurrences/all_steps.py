@@ -28,7 +28,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import of_others, refs_of, sizes_of
 from tensorgen.operators.calls import OPERATORS
-from tensorgen.operators.externals import is_external
+from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import is_recurrence
 from tensorgen.operators.reshape import reshape
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from tensorgen.operators.references import special
-from tensorgen.operators.references.arrays import OPERATORS
 from tensorgen.operators.references.complex_parts import is_complex, join
 from tensorgen.operators.references.exponential import (
     acosh1p,
@@ -28,6 +27,7 @@ from tensorgen.operators.references.exponential import (
     log_cosh,
     log_icloglog,
 )
+from tensorgen.operators.references.whole_arrays import OPERATORS
 
 # An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
 Array = Any

@@ -26,7 +26,7 @@ from tensorgen.ir.nodes import (
     Ref,
     delta,
 )
-from tensorgen.operators.promises import stopped
+from tensorgen.operators.promise_calls import stopped
 from tensorgen.operators.scalar import apply, infinity
 from tensorgen.operators.scans.ranks import tied
 

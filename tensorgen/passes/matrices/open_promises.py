@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from tensorgen.ir.nodes import Call, Node, children, topological
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.calls import OPERATORS
-from tensorgen.operators.promises import is_promise, kept_promise
+from tensorgen.operators.promise_calls import is_promise, kept_promise
 from tensorgen.passes.context import Context
 
 

@@ -17,7 +17,7 @@ from tensorgen.ir.patterns import product_pattern
 from tensorgen.ir.rebuild import rebuild, with_factors
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
-from tensorgen.prices.table import CALL, ENTRY
+from tensorgen.prices.price_table import CALL, ENTRY
 
 
 def share_factors(context: Context, roots: Sequence[Node]) -> list[Node]:

@@ -29,7 +29,7 @@ from tensorgen.operators.recurrences.recurrence import (
 from tensorgen.passes.context import Context
 from tensorgen.passes.rates import Rate, Rates
 from tensorgen.passes.steps.remember_steps import expanded, room_of
-from tensorgen.prices.table import CALL
+from tensorgen.prices.price_table import CALL
 
 
 def join_recurrences(context: Context, roots: Sequence[Node]) -> list[Node]:

@@ -30,7 +30,7 @@ from tensorgen.operators.recurrences.recurrence import (
 )
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
-from tensorgen.prices.table import ENTRY, STORED_ROW
+from tensorgen.prices.price_table import ENTRY, STORED_ROW
 from tensorgen.prices.thresholds import (
     CACHED,
     GAIN_OF_KEEPING,

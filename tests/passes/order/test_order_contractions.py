@@ -22,7 +22,7 @@ from tensorgen.passes.order.merge_greedily import Greedy
 from tensorgen.passes.order.networks import Network, Plan, Tree
 from tensorgen.passes.order.order_contractions import Contraction, order_contractions
 from tensorgen.passes.order.search_trees import EXACT, best_tree
-from tensorgen.prices.table import CALL, ENTRY
+from tensorgen.prices.price_table import CALL, ENTRY
 from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
 from tests.made import generate

@@ -7,7 +7,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, Product, delta, indicator, topological
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.order.order_contractions import order_contractions
-from tensorgen.prices.table import SCATTERED
+from tensorgen.prices.price_table import SCATTERED
 
 n, m = map(Dim.of, "nm")
 COST = CostModel({"n": 1000, "m": 1000})

@@ -1,0 +1,327 @@
+"""What a generated function returns: annotation, return statement, result classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tensorgen.arrays.reading import LINE
+from tensorgen.calculus.kinds import JACOBIAN, Kind
+from tensorgen.emit.interface import Function, Holder
+from tensorgen.emit.module import Module
+from tensorgen.emit.text import ASSIGNED, FILLED, literal
+from tensorgen.ir.dims import Dim, tuple_text
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A NamedTuple with one field for each `wrt` input, of a type each."""
+
+    name: str
+    function: str
+    what: str
+    types: tuple[tuple[str, str], ...]
+
+
+# The class of second derivatives by several inputs; a row says the others.
+JOINT = "JointHessian"
+JOINT_DERIVATIVE = "JointDerivative"
+SPARSE_JOINT = "_SparseJointHessian"
+
+WHY = "# what holds less at these sizes"
+
+
+def array_type(dims: tuple[Dim, ...]) -> str:
+    """Return the annotation of a result with these dims."""
+    return "Array" if dims else "Scalar"
+
+
+def result_class(function: Function) -> str | None:
+    """Return the class of derivative objects that a function returns, if any."""
+    kind = function.kind
+    if kind.by == "pair" and kind.holder and len(function.wrt) > 1:
+        return JOINT
+    if kind.by == "all":
+        return JOINT_DERIVATIVE
+    return block_class(function, 0, kind.holder) if kind.holder else None
+
+
+def is_sparse_joint(function: Function) -> bool:
+    """Whether a joint Hessian has few entries in every row."""
+    return bool(function.holders) and all(h.sides for h in function.holders)
+
+
+def object_type(function: Function) -> str:
+    """Return the annotation of a derivative object, whatever its form."""
+    return _either(str(result_class(form)) for form in function.forms)
+
+
+def _either(types: Iterable[str]) -> str:
+    return " | ".join(dict.fromkeys(types))
+
+
+def block_class(function: Function, block: int, dense: str) -> str:
+    """Return the class of one of the objects: `dense`, or one of its own."""
+    name = function.holders[block].class_name if function.holders else None
+    return dense if name is None else name
+
+
+def used_classes(functions: Sequence[Function]) -> set[str]:
+    """Return the classes of derivative objects that functions make."""
+    found = {c for c in map(result_class, functions) if c is not None}
+    for function in functions:
+        dense = any(h.class_name is None for h in function.holders or (Holder(),))
+        if dense and len(function.blocks) > 1 and function.kind.holder:
+            found.add(function.kind.holder)
+            found |= {JACOBIAN.holder} if function.kind.by == "pair" else set()
+    return found
+
+
+def fields(function: Function, kind: Kind) -> Fields | None:
+    """Return the NamedTuple of what a kind returns for several `wrt` inputs."""
+    if len(function.wrt) < 2 or kind.by != "each":
+        return None
+    types = tuple(
+        (
+            _either(block_class(form, k, kind.holder) for form in function.forms)
+            if kind.holder
+            else array_type(function.block_dims(kind, [x]))
+        )
+        for k, x in enumerate(function.wrt)
+    )
+    name = kind.tuple_name(function.function)
+    own = tuple(zip(function.wrt, types, strict=True))
+    return Fields(name, function.function, _WORDS[kind.bundle], own)
+
+
+def result_fields(function: Function, kind: Kind) -> Fields | None:
+    """Return the NamedTuple of what a kind returns for several results."""
+    own = [(name, _type(f, kind)) for name, f in function.of_part(kind) if name]
+    if not own:
+        return None
+    name = kind.tuple_name(function.function, function.order)
+    what = f"One field for each result of `{function.function}`."
+    return Fields(name, function.function, what, tuple(own))
+
+
+_WORDS = {
+    "Gradient": "One array for each input, shaped like it: a gradient, or the like.",
+    "Cotangents": "The derivative weighted by a cotangent, for each input.",
+    "Jacobian": "The Jacobians with respect to each input.",
+    "DenseJacobian": "The Jacobians with respect to each input, as arrays.",
+}
+
+
+def all_fields(module: Module) -> list[Fields]:
+    """Return the NamedTuples of a module, each once, in order of use."""
+    found = (
+        made
+        for function in module.functions
+        for kind in function.kind.parts
+        for made in (
+            *(fields(own, kind) for own in function.alone if own.has(kind)),
+            result_fields(function, kind),
+        )
+    )
+    return list(dict.fromkeys(f for f in found if f is not None))
+
+
+def annotation(function: Function) -> str:
+    """Return the type of what a function returns."""
+    parts = [_type(function, kind) for kind in function.kind.parts]
+    return parts[0] if len(parts) == 1 else f"tuple[{', '.join(parts)}]"
+
+
+def _type(function: Function, kind: Kind) -> str:
+    """Return the type of what a kind returns."""
+    if (tuples := result_fields(function, kind)) is not None:
+        return tuples.name
+    for _, own in function.of_part(kind):
+        return _type(own, kind)
+    blocks, several = kind.blocks(function.wrt, function.order), fields(function, kind)
+    if several is not None:
+        return several.name
+    if kind.holder:
+        return object_type(function)
+    if len(blocks) > 1:
+        return "dict[tuple[str, str], Array]"
+    return array_type(function.block_dims(kind, blocks[0]))
+
+
+def statements(
+    function: Function, returned: Callable[[Function], list[str]]
+) -> list[str]:
+    """Return the lines behind a function's checks, to what is `returned`."""
+    found = _statements(function, returned)
+    return [row for text in found for row in text.split("\n")]
+
+
+def _statements(
+    function: Function, returned: Callable[[Function], list[str]]
+) -> list[str]:
+    found = [*function.body.lines, *returned(function)]
+    for choice in reversed(function.choices):
+        other = [*choice.function.body.lines, *returned(choice.function)]
+        shared = 0
+        while found[shared] == other[shared]:
+            shared += 1
+        branch = "\n".join(other[shared:]).replace("\n", "\n    ")
+        first = f"if {choice.condition}:  {WHY}"
+        if len(first.replace("*", " * ")) > FILLED:  # it would be cut in three
+            first = f"{WHY}\nif {choice.condition}:"
+        found = [*found[:shared], f"{first}\n    {branch}", *found[shared:]]
+    return found
+
+
+def return_lines(function: Function) -> list[str]:
+    """Return the last statements of a function, from the expressions of its body."""
+    if not function.results:
+        lines, values = _returned(function)
+        return [*lines, "return " + ", ".join(values)]
+    lines, made = [], dict[str, list[str]]()
+    for name, own in function.results:
+        before, values = _returned(own, name)
+        lines += before
+        made[name] = values
+    found = []
+    for part in function.kind.parts:
+        values = []
+        for name, own in function.of_part(part):
+            parts = [kind.name for kind in own.kind.parts]
+            value = made[name][parts.index(part.name)]
+            values.append(f"{name}={value}" if name else value)
+        tuples = result_fields(function, part)
+        found.append(", ".join(values))
+        if tuples is not None:
+            found[-1] = f"{tuples.name}({found[-1]})"
+    return [*lines, "return " + ", ".join(found)]
+
+
+def _returned(function: Function, result: str = "") -> tuple[list[str], list[str]]:
+    """Return what is returned, one expression a part, and the lines before it.
+
+    Of one of several, the name of the `result` sets names apart.
+    """
+    values, kind = iter(function.body.returns), function.kind
+    lead = [
+        _bundle(function, part, [next(values) for _ in part.blocks(function.wrt)])
+        for part in kind.lead
+    ]
+    if kind.by == "pair" and len(function.wrt) > 1 and not kind.holder:
+        lines, made = _dense_blocks(function)
+        return lines, [made]
+    own = objects(function) if kind.holder else tuple(values)
+    if kind.by == "all":
+        items = (
+            f"{tuple_text([literal(x) for x in block])}: {made}"
+            for block, made in zip(function.blocks, own, strict=True)
+        )
+        axes = ", ".join(
+            f"{literal(x)}: {len(function.parameter(x).dims)}" for x in function.wrt
+        )
+        whole = f"{JOINT_DERIVATIVE}({{{', '.join(items)}}}, {{{axes}}})"
+        return [], [*lead, whole]
+    if kind.holder and kind.by == "pair" and len(own) > 1:
+        return _joint(function, lead, own, result)
+    return [], [*lead, _bundle(function, kind, own)]
+
+
+def _joint(
+    function: Function, lead: Sequence[str], blocks: Sequence[str], result: str
+) -> tuple[list[str], list[str]]:
+    """A joint Hessian; its blocks have names where that leaves a line each."""
+    made = SPARSE_JOINT if is_sparse_joint(function) else JOINT
+    first = [result] * bool(result)
+    named = [_fresh("_".join([*first, *x]), function) for x in function.blocks]
+
+    def whole(values: Sequence[str]) -> str:
+        items = zip(function.blocks, values, strict=True)
+        inside = ", ".join(f'("{a}", "{b}"): {value}' for (a, b), value in items)
+        return f"{made}({{{inside}}})"
+
+    def line(values: Sequence[str]) -> str:
+        return ", ".join(["return", *lead, whole(values)])
+
+    if len(line(blocks)) <= LINE or len(line(named)) > LINE:
+        return [], [*lead, whole(blocks)]
+    rows = [f"{name} = {block}" for name, block in zip(named, blocks, strict=True)]
+    return rows, [*lead, whole(named)]
+
+
+def objects(function: Function) -> tuple[str, ...]:
+    """Return the calls that make the derivative object of each block."""
+    kind, found = function.kind, []
+    for k, block in enumerate(function.blocks):
+        axes = [len(function.parameter(x).dims) for x in block]
+        inputs = "".join(f"{count}, " for count in axes)
+        shown = f"({inputs})" if kind.is_higher else axes[-1]
+        # Off the diagonal a second derivative is the Jacobian of a gradient.
+        mixed = kind.by == "pair" and len(set(block)) > 1
+        name = JACOBIAN.holder if mixed else kind.holder
+        found.append(_derivative(name, function, k, shown))
+    return tuple(found)
+
+
+def _bundle(function: Function, kind: Kind, values: Iterable[str]) -> str:
+    tuple_type = fields(function, kind)
+    if tuple_type is None:
+        (value,) = values
+        return value
+    given = (f"{x}={v}" for x, v in zip(function.wrt, values, strict=True))
+    return f"{tuple_type.name}({', '.join(given)})"
+
+
+def _derivative(name: str, function: Function, block: int, axes: object) -> str:
+    """Return the call that makes the object of a block from returned expressions."""
+    lead = sum(len(kind.blocks(function.wrt)) for kind in function.kind.lead)
+    holders = function.holders or (Holder(),) * (block + 1)
+    first = lead + sum(holder.count for holder in holders[:block])
+    holder = holders[block]
+    values = function.body.returns[first : first + holder.count]
+    if holder.class_name is not None:
+        arrays = ", ".join(
+            f'"{f}": {v}' for f, v in zip(holder.fields, values, strict=True)
+        )
+        given = ", ".join([f"{{{arrays}}}", tuple_text(holder.sizes), *holder.sides])
+        return f"{holder.class_name}({given})"
+    texts = function.structure
+    structure = texts[lead + block] if lead + block < len(texts) else "dense"
+    return f"{name}({values[0]}, {axes}, {literal(structure, ASSIGNED - 1)})"
+
+
+def _dense_blocks(function: Function) -> tuple[list[str], str]:
+    """Return all ordered pairs, those below the diagonal transposed from above."""
+    lines: list[str] = []
+    entries = {}
+    for (a, b), value in zip(function.blocks, function.body.returns, strict=True):
+        turned = _transposition(function, a, b)
+        if a != b and not value.isidentifier():
+            name = _fresh(f"{function.function}_{a}_{b}", function)
+            lines.append(f"{name} = {value}")
+            value = name
+        entries[a, b] = value
+        if a != b:
+            entries[b, a] = value + turned
+    order = [(a, b) for a in function.wrt for b in function.wrt]
+    items = ", ".join(f'("{a}", "{b}"): {entries[a, b]}' for a, b in order)
+    return lines, f"{{{items}}}"
+
+
+def _transposition(function: Function, a: str, b: str) -> str:
+    """Return the method call that swaps the axes of a with those of b."""
+    first = len(function.dims)
+    middle = first + len(function.parameter(a).dims)
+    last = middle + len(function.parameter(b).dims)
+    order = [*range(first), *range(middle, last), *range(first, middle)]
+    if order == sorted(order):
+        return ""
+    if order == [1, 0]:
+        return ".T"
+    return f".transpose({', '.join(map(str, order))})"
+
+
+def _fresh(name: str, function: Function) -> str:
+    taken = " ".join((*function.body.lines, *(p.name for p in function.parameters)))
+    while name in taken:
+        name += "_"
+    return name
