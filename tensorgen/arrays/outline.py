@@ -38,6 +38,7 @@ from tensorgen.prices.thresholds import (
     LINES_SAVED,
     MOST_OUTPUTS,
     SHARE_OF_A_WHOLE,
+    SHARE_OF_FREED,
     SHARE_OF_LINES,
     SHARE_OF_MEMORY,
     assumed,
@@ -159,11 +160,12 @@ def _is_as_good(code: Code, own: Code, sizes: Mapping[str, int]) -> bool:
     """
     known = assumed(sizes, {x for one in (code, own) for x in _symbols(one)})
     speed = Speed(known)
+    frees = any(isinstance(line, Release) for line in everything(own.statements))
     flops, before = (int(Amount.of(arithmetic(x), sizes)) for x in (code, own))
     most, kept = (int(Amount.of(held(x, sizes), sizes)) for x in (code, own))
     return (
         flops <= SHARE_OF_A_WHOLE * before
-        and most <= SHARE_OF_MEMORY * kept
+        and most <= (SHARE_OF_FREED if frees else SHARE_OF_MEMORY) * kept
         and _time(code, speed) <= SHARE_OF_A_WHOLE * _time(own, speed)
     )
 

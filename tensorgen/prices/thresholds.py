@@ -103,8 +103,8 @@ PART_OF_A_PEAK = 16
 
 SHARE_OF_A_WHOLE = 1.05
 """Of its own time a function may take, where it is made of what others share."""
-SHARE_OF_MEMORY = 2
-"""Of what it holds by itself it may hold then."""
+SHARE_OF_MEMORY, SHARE_OF_FREED = 2, 1.1
+"""Of what it holds by itself it may hold then; and if it was written for memory."""
 LINES_OF_A_FUNCTION = 5
 """What a private function takes beside its statements: its first line, and what is
 told of it."""
