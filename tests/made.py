@@ -20,11 +20,14 @@ def both(text: str, mode: str = "cross-country") -> tuple[str, str]:
     return ours, theirs
 
 
+SHARED = ("_parts", "_value", "_grad", "_hess", "_jac")
+"""How functions end that others of a formula call."""
+
+
 def source(text: str, name: str) -> str:
-    """The text of a function of a module, and of what it shares with others."""
+    """The text of a function of a module, behind that of what it shares with others."""
     own = {f.name: f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef)}
-    shared = [f"_{name.partition('_')[0]}_{x}" for x in ("parts", "grad_parts")]
-    shared += [f"_{name.partition('_')[0]}_{x}" for x in ("value", "grad", "hess")]
-    called = [n.id for n in ast.walk(own[name]) if isinstance(n, ast.Name)]
-    names = [*(x for x in shared if x in called and x in own), name]
-    return "\n".join(str(ast.get_source_segment(text, own[x])) for x in names) + "\n"
+    called = {n.id for n in ast.walk(own[name]) if isinstance(n, ast.Name)}
+    shared = [x for x in own if x[0] == "_" and x.endswith(SHARED) and x in called]
+    texts = (ast.get_source_segment(text, own[x]) for x in (*shared, name))
+    return "\n".join(map(str, texts)) + "\n"

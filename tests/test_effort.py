@@ -127,8 +127,8 @@ def test_a_function_that_cannot_be_planned_is_named_and_where_most_of_it_is(
 @pytest.mark.parametrize(
     ("module", "emit", "doing"),
     [
-        ("plans.modules", "[value]", "writing f takes"),
-        ("plans.modules", "[problem]", "writing its problem takes"),
+        ("plans.build_module", "[value]", "writing f takes"),
+        ("plans.build_module", "[problem]", "writing its problem takes"),
         ("ir.effort", "[problem]", "planning its problem takes"),
     ],
 )

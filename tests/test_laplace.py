@@ -15,7 +15,7 @@ from scipy.optimize import approx_fprime, minimize
 from tensorgen.errors import SpecError
 from tests.device.library import execute
 from tests.documents import blocks
-from tests.made import generate
+from tests.made import generate, source
 
 Array = Any
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "laplace.md"
@@ -107,8 +107,7 @@ functions:
 
 def test_a_sparse_design_is_eliminated_as_it_is() -> None:
     text = generate(CROSSED)
-    _, _, gradient = text.partition("def marginal_grad(")
-    own, _, _ = gradient.partition("\ndef ")
+    own = source(text, "marginal_grad")
     assert "_Sparse(" in own and ".inverse_at(" in own
     module = execute(text)
     rng = np.random.default_rng(0)
@@ -166,8 +165,7 @@ def test_a_state_space_model_is_what_scipy_makes_of_it() -> None:
 
     held(p, marginal, p.pack(mu=-0.2, a=0.7, log_sd=-0.4))
     # A path couples neighbours: what is solved with is a band.
-    _, _, gradient = text.partition("def marginal_grad(")
-    own, _, _ = gradient.partition("\ndef ")
+    own = source(text, "marginal_grad")
     assert "_Banded(" in own
 
 

@@ -261,7 +261,8 @@ class _Judge:
         """What is computed beside what is stated."""
         values: dict[str, Any] = dict(point.sizes)
         nodes = topological([*claim.stated, *claim.others])
-        values |= solvers(nodes, point.field, point.meaning.lengths)
+        found = solvers(nodes, point.field, point.meaning.lengths)
+        values |= found
         parameters = arrays_among(claim.parameters)
         for p in parameters:
             node = claim.inputs.get(p.name) if p.role == "input" else None
@@ -275,7 +276,7 @@ class _Judge:
             if p.of is not None and p.index is None
         }
         for own in claim.private:
-            values[own.name] = partial(_called, own, point)
+            values[own.name] = partial(_called, own, point, found)
         for body in claim.before:
             inner = dict(values)
             point.program.run(body.lines, inner)
@@ -301,9 +302,11 @@ class _Judge:
             yield values[name], before
 
 
-def _called(own: Private, point: Point, *arguments: Any) -> Any:
+def _called(
+    own: Private, point: Point, known: Mapping[str, Any], *arguments: Any
+) -> Any:
     """What a private function returns; an object by the names of its fields."""
-    values = dict(zip(own.takes, arguments, strict=True))
+    values = {**known, **dict(zip(own.takes, arguments, strict=True))}
     if own.makes:
         names = [name for name, _ in own.outputs]
         values[own.makes] = lambda *made: dict(zip(names, made, strict=True))

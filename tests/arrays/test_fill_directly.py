@@ -17,6 +17,7 @@ from tensorgen.arrays.operations import Copy, Index, Number
 from tensorgen.arrays.places import WHOLE, At, Entries, Limit, Slice
 from tensorgen.arrays.statements import Let, Statement, Store
 from tensorgen.ir.dims import Dim
+from tests.made import source
 
 SPEC = """tensorgen: 1
 inputs: {q: [2], a: scalar, b: scalar, obs: [T]}
@@ -48,8 +49,7 @@ def steps(step: str, q: Any, a: float, b: float, obs: Any) -> float:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_makes_no_array_and_is_what_its_loop_is(name: str) -> None:
-    source = tensorgen.generate(SPEC.replace("STEP", STEPS[name]))
-    value = source[source.index("def f(") : source.index("def f_grad(")]
+    value = source(tensorgen.generate(SPEC.replace("STEP", STEPS[name])), "f")
     loop = value[value.index("for t in") : value.index("return")]
     assert "np.zeros" not in loop and "][" not in loop
     assert re.search(r"s\[t \+ 1, 0\] = ", loop) and re.search(r"s\[0, 1\] = b", value)
@@ -94,10 +94,10 @@ functions:
     wrt: th
     emit: [value, gradient]
 """
-    source = tensorgen.generate(spec)
-    text = source[source.index("def nll(") : source.index("def nll_grad(")]
+    whole = tensorgen.generate(spec)
+    text = source(whole, "nll")
     assert "F = P[t] + exp_th[0]" in text and "np.full" not in text
-    assert "T**2" not in source and "_finite" not in source
+    assert "T**2" not in whole and "_finite" not in whole
     m = tensorgen.load(spec)
     rng = np.random.default_rng(1)
     th, y = np.array([-0.3, -1.2]), np.cumsum(rng.normal(size=9))

@@ -57,11 +57,24 @@ EQUAL = {
     ): SYMMETRIC,
     (
         "portfolio",
-        "RiskJacobianW: 2 -> 3",
-    ): "nothing that can be called forms a constraint's Jacobian as an array",
+        "RiskJacobianW: 2 * d[:, None] -> d[:, None]",
+    ): "nothing that can be called multiplies by one constraint's Jacobian",
+    (
+        "portfolio",
+        "PortfolioLagrangianHessianWW: 1 -> 2",
+    ): "NumPy takes any negative number for the size that follows from the others",
 }
 # What no point shows, and why.
 ESCAPED = {
+    (
+        "portfolio",
+        "Portfolio: 1 -> 2",
+    ): "axes of a block, which its products with arrays of another shape ask for",
+    (
+        "portfolio",
+        "PortfolioLagrangianHessianWW: _DiagonalFactorization(d, self.columns, shift)"
+        " -> _DiagonalFactorization(self.columns, d, shift)",
+    ): "nobody solves with a block of a Lagrangian's Hessian by itself",
     (
         "recommender",
         "_elimination_work: (1 + few.shape[0]) * identity(len(first)) -> "

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Label, Node, Product, Ref
+from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Product, Ref
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.cost import CostModel, merge
 from tensorgen.passes.order.networks import Network, Plan, Tree, members, set_of
@@ -63,13 +63,32 @@ def order_product(graph: Graph, node: Node, cost: CostModel) -> Node:
         return node
     if len(node.factors) == 2 and not _needs_presum(node):
         return node
-    full = set(range(node.order))
-    if not node.inner and all(set(f.labels) == full for f in node.factors):
+    if _is_elementwise(node):
         return node
     ways = [Contraction(graph, node, cost), *_by_rows(graph, node, cost)]
     best = min(ways, key=lambda way: way.plan().cost)
     first = _filtered_first(graph, node, cost, best.plan().cost)
     return best.build() if first is None else order_product(graph, first, cost)
+
+
+def _is_elementwise(node: Product) -> bool:
+    """Whether all factors are as large as the result, and nothing is summed.
+
+    Labels that deltas tie are one, though one of them may range further than another.
+    """
+    full = set(range(node.order))
+    if not node.inner and not node.constraints:
+        return all(set(f.labels) == full for f in node.factors)
+    of = {x: x for x in range(len(node.sizes))}
+    for kind, form in node.constraints:
+        ends = [atom for atom, _ in form.terms if not isinstance(atom, Lookup)]
+        plain = kind == "eq" and {c for _, c in form.terms} == {1, -1}
+        if not plain or len(ends) != 2 or len(form.terms) != 2:
+            return False
+        one, other = sorted(of[x] for x in ends)
+        of = {x: one if own == other else own for x, own in of.items()}
+    arrays = [{of[x] for x in f.labels} for f in node.factors if f.labels]
+    return {*of.values()} == full and all(own == full for own in arrays)
 
 
 def _filtered_first(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tests.made import generate
+from tests.made import generate, source
 
 SPEC = """tensorgen: 1
 module: grid
@@ -41,8 +41,7 @@ def data() -> dict[str, Any]:
 
 
 def slope() -> str:
-    text = generate(SPEC)
-    return text[text.index("def f_grad(") :].partition("\ndef ")[0]
+    return source(generate(SPEC), "f_grad")
 
 
 def test_each_index_array_adds_once_to_the_residual_and_once_to_the_slope() -> None:
