@@ -81,6 +81,12 @@ def of_itself(h: Any, code: str, d: Array, u: Array, on: Subject) -> Iterator[Me
         got, wanted = on.numbers(h.diagonal()).ravel(), Known(np.diagonal(matrix))
         yield Measure("diagonal", DENSE, got, wanted, ITSELF, f"{code}.diagonal()")
         yield from _solutions(h, code, matrix, d, on)
+    for names, block in getattr(h, "blocks", {}).items():
+        sides = (
+            np.resize(x, size) for x, size in zip((u, d), block.shape, strict=True)
+        )
+        b, a = sides
+        yield from of_itself(block, f"{code}.blocks[{names!r}]", a, b, on)
 
 
 def _same(

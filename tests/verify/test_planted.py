@@ -63,18 +63,18 @@ EQUAL = {
         "portfolio",
         "PortfolioLagrangianHessianWW: 1 -> 2",
     ): "NumPy takes any negative number for the size that follows from the others",
-}
-# What no point shows, and why.
-ESCAPED = {
     (
         "portfolio",
         "Portfolio: 1 -> 2",
-    ): "axes of a block, which its products with arrays of another shape ask for",
+    ): "products of a dense block with flat vectors do not ask for its axes",
     (
         "portfolio",
         "PortfolioLagrangianHessianWW: _DiagonalFactorization(d, self.columns, shift)"
         " -> _DiagonalFactorization(self.columns, d, shift)",
-    ): "nobody solves with a block of a Lagrangian's Hessian by itself",
+    ): "solutions are held against the matrix, and the dense factorization solves then",
+}
+# What no point shows, and why.
+ESCAPED = {
     (
         "recommender",
         "_elimination_work: (1 + few.shape[0]) * identity(len(first)) -> "
