@@ -15,7 +15,9 @@ from tensorgen.arrays import frugal as rule
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import frugal
+from tensorgen.arrays.lifetimes import Lifetimes
 from tensorgen.arrays.memory import peak
+from tensorgen.arrays.object_operations import Rows
 from tensorgen.arrays.operations import (
     Add,
     Elementwise,
@@ -24,9 +26,9 @@ from tensorgen.arrays.operations import (
     Multiply,
     Permute,
 )
-from tensorgen.arrays.places import WHOLE
+from tensorgen.arrays.places import WHOLE, Limit, Slice
 from tensorgen.arrays.rematerialise import made_again, used_up
-from tensorgen.arrays.statements import Let, Release, Statement, Store
+from tensorgen.arrays.statements import Let, Loop, Release, Statement, Store
 from tensorgen.arrays.written import written
 from tensorgen.ir.dims import Dim
 from tests.arrays.test_memory import allocated
@@ -296,16 +298,23 @@ def test_where_much_is_known_to_be_held_it_is_released(size: int | None) -> None
 
 
 def test_the_number_of_rows_of_a_block_is_known_until_its_loop_ends() -> None:
-    module = generate(
-        "tensorgen: 1\nmodule: rows\ndims: {k: 5, h: 100000}\n"
-        "inputs: {x: [2*h, k], C: [h, k]}\nfunctions:\n  f:\n"
-        "    expr: >\n"
-        "      sum((x[1::2] - C * x[::2]) * tanh(C * x[1::2]))\n"
-        "      + sum(C * sin(reshape(x, (2, h, k))[1] * (x[::2] - C * x[h:])))\n"
-        "    wrt: x\n    emit: [hessian]\n"
+    step, start = Dim.symbol("step"), Dim.symbol("start")
+    part = Slice(Limit(start), Limit(start + step))
+    block = Index((part, WHOLE), (step, n))
+    y = variable("y", (n, n), base="y")
+    lines = (
+        Let("step", array(Rows(1000, n))),
+        Let("y", array(Elementwise("sin"), x)),
+        Loop(
+            "start",
+            Dim.of(0),
+            n,
+            (Store(y, block, (), "+=", array(Elementwise("cos"), array(block, x))),),
+            step,
+            "width",
+        ),
     )
-    lines = [line.split() for line in module.splitlines()]
-    (made,) = [k for k, line in enumerate(lines) if line[:2] == ["step", "="]]
-    (read,) = [k for k, line in enumerate(lines) if line[-1:] == ["step):"]]
-    released = [line for line in lines[made:read] if line[:1] == ["del"]]
-    assert released and not any("step" in line for line in released)
+    sizes = {**SIZES, "step": 9, "start": 0, "width": 9}
+    life = Lifetimes(Code(lines, (y,)), lambda dim: dim.value(sizes))
+    made, _, loop, *_ = life.steps
+    assert made.precedes(loop) and "step" in loop.reads
