@@ -23,6 +23,8 @@ WORST = 1e9
 MOST = 25_000
 """Entries of matrices that are looked at."""
 
+MOST_OF_BLOCKS = 900
+"""Entries of a joint Hessian whose blocks are looked at one by one."""
 DENSE = "its dense matrix"
 DIFFERENCES = "differences of complex steps"
 
@@ -81,7 +83,8 @@ def of_itself(h: Any, code: str, d: Array, u: Array, on: Subject) -> Iterator[Me
         got, wanted = on.numbers(h.diagonal()).ravel(), Known(np.diagonal(matrix))
         yield Measure("diagonal", DENSE, got, wanted, ITSELF, f"{code}.diagonal()")
         yield from _solutions(h, code, matrix, d, on)
-    for names, block in getattr(h, "blocks", {}).items():
+    blocks = getattr(h, "blocks", {}) if rows * columns <= MOST_OF_BLOCKS else {}
+    for names, block in blocks.items():
         sides = (
             np.resize(x, size) for x, size in zip((u, d), block.shape, strict=True)
         )
