@@ -63,10 +63,14 @@ def order_product(graph: Graph, node: Node, cost: CostModel) -> Node:
         return node
     if len(node.factors) == 2 and not _needs_presum(node):
         return node
-    if _is_elementwise(node):
+    elementwise = _is_elementwise(node)
+    if elementwise and not node.constraints:
         return node
     ways = [Contraction(graph, node, cost), *_by_rows(graph, node, cost)]
     best = min(ways, key=lambda way: way.plan().cost)
+    # Two axes that a delta ties are both in a pair of factors with one of them each.
+    if elementwise and cost.work(node) < best.plan().cost:
+        return node
     first = _filtered_first(graph, node, cost, best.plan().cost)
     return best.build() if first is None else order_product(graph, first, cost)
 
