@@ -271,7 +271,7 @@ def row(law: str, effects: Sequence[Effect]) -> str:
     for effect in effects:
         whole.add(effect)
     figures = [
-        f"{number:>8}"
+        f"{number:>10}"
         for ratios in (whole.prices, whole.times)
         for number in (
             f"{geometric_mean(ratios):.3f}" if ratios else "-",
@@ -321,7 +321,7 @@ def main() -> None:
         * bool(failed),
         "",
         f"{'law':20s}{'fires':>6s}{'needed':>7s}{'specs':>7s}{'functions':>10s}"
-        f"{'price':>8s}{'most':>8s}{'time':>8s}{'most':>8s}  slowest without it",
+        f"{'price':>10s}{'most':>10s}{'time':>10s}{'most':>10s}  slowest without it",
         *(row(law, found[law]) for law in chosen),
     ]
     report.write("ablation.txt", lines)
