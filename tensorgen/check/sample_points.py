@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ Array = Any
 TRIES = 200
 FEW = 4
 """The smallest of larger sizes, at which loops turn more than once."""
+FAR_OUT = 12
+"""Places that an axis of random length hardly has."""
 
 
 def some_sizes(
@@ -46,6 +49,8 @@ def some_sizes(
     made = [dim for dim in bounds if dim.constant is None]
     # Triangles of a mesh have three corners, which must not lie in one line.
     more = {s: 3 for dim in least for s in dim.symbols}
+    # An entry far out, such as `x[128]`, needs as long an axis.
+    more |= {s: least_of for s, least_of in _floors(bounds) if least_of > FAR_OUT}
     for attempt in range(TRIES):
         is_wide = seed % 2 == 0 and attempt < TRIES // 2
         # Long windows need long axes.
@@ -66,6 +71,16 @@ def some_sizes(
         if fits and _fit(bounds, least, sizes):
             return sizes
     return None
+
+
+def _floors(bounds: Iterable[Dim]) -> Iterator[tuple[str, int]]:
+    """The sizes below which a bound of one size is negative."""
+    for dim in bounds:
+        if len(dim.symbols) == 1 and dim.degree == 1:
+            (symbol,) = dim.symbols
+            first, second = (dim.value({symbol: k}) for k in (0, 1))
+            if second > first:
+                yield symbol, ceil(-first / (second - first))
 
 
 def _fit(bounds: Iterable[Dim], least: Iterable[Dim], sizes: Mapping[str, int]) -> bool:
