@@ -22,8 +22,8 @@ from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.overwrite import overwritten
 from tensorgen.arrays.rematerialise import made_again, used_up
 from tensorgen.arrays.statements import Let, Loop, Statement, everything, operands
+from tensorgen.arrays.units import dims_of
 from tensorgen.arrays.work import count, entries
-from tensorgen.ir.dims import Dim
 from tensorgen.prices.limits import STATEMENTS_ORDERED
 from tensorgen.prices.thresholds import (
     CACHED,
@@ -136,21 +136,13 @@ def _known(code: Code, sizes: Mapping[str, int]) -> Valued | None:
                 own[name] = places(rows, _valued(own)).value({})
             case Loop(name=name, width=width):
                 own |= {name: 0, str(width): USUAL}  # told when the loop is looked at
-    symbols = {x for dim in _dims(code) for x in dim.sources}
+    symbols = {x for dim in dims_of(code) for x in dim.sources}
     return _valued(own) if symbols <= own.keys() else None
-
-
-def _dims(code: Code) -> list[Dim]:
-    """All sizes, and how far loops go."""
-    roots = [one for line in code.statements for one in operands(line)]
-    dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
-    loops = (line for line in everything(code.statements) if isinstance(line, Loop))
-    return [*dims, *(x for loop in loops for x in (loop.low, loop.high, loop.step))]
 
 
 def _samples(code: Code) -> list[Valued]:
     """Ways to give each dim a size."""
-    symbols = dict.fromkeys(symbol for dim in _dims(code) for symbol in dim.sources)
+    symbols = dict.fromkeys(symbol for dim in dims_of(code) for symbol in dim.sources)
     usual = dict.fromkeys(symbols, USUAL)
     changed = [{**usual, symbol: size} for symbol in symbols for size in (FEW, MANY)]
     return [_valued(sizes) for sizes in (usual, *changed)]

@@ -30,7 +30,14 @@ from tensorgen.arrays.statements import (
     operands,
     reads,
 )
-from tensorgen.arrays.units import Units, changed_to, mentioned, named, variables_of
+from tensorgen.arrays.units import (
+    Units,
+    changed_to,
+    dims_of,
+    mentioned,
+    named,
+    variables_of,
+)
 from tensorgen.arrays.work import arithmetic
 from tensorgen.prices.thresholds import (
     CALLS_SAVED,
@@ -158,7 +165,9 @@ def _is_as_good(code: Code, own: Code, sizes: Mapping[str, int]) -> bool:
 
     What loops take is told by their arithmetic alone.
     """
-    known = assumed(sizes, {x for one in (code, own) for x in _symbols(one)})
+    known = assumed(
+        sizes, [x for one in (code, own) for d in dims_of(one) for x in d.sources]
+    )
     speed = Speed(known)
     frees = any(isinstance(line, Release) for line in everything(own.statements))
     flops, before = (int(Amount.of(arithmetic(x), sizes)) for x in (code, own))
@@ -185,13 +194,6 @@ def _kept(code: Code) -> Code:
         )
 
     return replace(code, statements=kept(code.statements))
-
-
-def _symbols(code: Code) -> set[str]:
-    """The sizes of all that code makes or reads."""
-    roots = [one for line in code.statements for one in operands(line)]
-    dims = (dim for one in below([*roots, *code.returns]) for dim in one.dims)
-    return {symbol for dim in dims for symbol in dim.sources}
 
 
 def _time(code: Code, speed: Speed) -> float:

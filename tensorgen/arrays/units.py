@@ -12,15 +12,18 @@ from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.statements import (
     Let,
+    Loop,
     Scatter,
     Statement,
     Store,
     bindings,
     changed,
+    everything,
     operands,
     reads,
     rebuilt,
 )
+from tensorgen.ir.dims import Dim
 
 
 @dataclass(frozen=True)
@@ -159,3 +162,11 @@ def changed_to(code: Code, known: Mapping[Array, Array]) -> Code:
     change = replacing(dict(known))
     lines = tuple(rebuilt(line, change) for line in code.statements)
     return Code(lines, tuple(map(change, code.returns)), code.refusals)
+
+
+def dims_of(code: Code) -> list[Dim]:
+    """All sizes, and how far loops go."""
+    roots = [one for line in code.statements for one in operands(line)]
+    dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
+    loops = (line for line in everything(code.statements) if isinstance(line, Loop))
+    return [*dims, *(x for loop in loops for x in (loop.low, loop.high, loop.step))]
