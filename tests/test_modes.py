@@ -54,13 +54,14 @@ def arguments(text: str) -> dict[str, NDArray[np.float64]]:
 
 
 def statements(source: str, name: str) -> list[str]:
-    """Return a function's statements, without its docstring."""
-    (function,) = (
-        node
-        for node in ast.parse(source).body
-        if isinstance(node, ast.FunctionDef) and node.name == name
-    )
-    return [ast.unparse(node) for node in function.body[1:]]
+    """Return the statements of a function and of what it shares, no docstrings."""
+    functions = ast.parse(made.source(source, name)).body
+    return [
+        ast.unparse(node)
+        for function in functions
+        if isinstance(function, ast.FunctionDef)
+        for node in function.body[1:]
+    ]
 
 
 def outer_products(source: str, name: str) -> int:

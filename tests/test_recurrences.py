@@ -14,6 +14,7 @@ import tensorgen
 from tensorgen.calculus.requests import Mode
 from tensorgen.errors import SpecError
 from tests.device.library import execute, stand_in
+from tests.made import source
 from tests.recurrence_cases import CASES, Case, given
 
 Array = Any
@@ -159,7 +160,7 @@ def test_what_the_library_walks_through_is_no_loop(name: str, backend: str) -> N
     where, call = WALKS[name]
     case = Case(name, where, "sum(s**2)", ("phi", "y"), walked, second=False)
     text = tensorgen.generate(case.text, backend)
-    code = text[text.index("def fun(") : text.index("def fun_grad")]
+    code = source(text, "fun")
     assert "for t in" not in code and call.replace("np.", "") in code
     values = given(case)
     theta = float(values.get("theta", 0.0))

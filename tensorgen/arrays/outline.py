@@ -10,12 +10,16 @@ that returns fewer results calls what it needs. So value and derivatives are one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
+from types import MappingProxyType
 
 from tensorgen.arrays.arrays import Array, below, bound, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cost_line import Amount, held
+from tensorgen.arrays.forms import Forms, Places
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.speed import Speed
@@ -23,12 +27,9 @@ from tensorgen.arrays.statements import (
     Let,
     Loop,
     Release,
-    Statement,
-    When,
     bindings,
     everything,
     operands,
-    reads,
 )
 from tensorgen.arrays.units import (
     Units,
@@ -36,6 +37,7 @@ from tensorgen.arrays.units import (
     dims_of,
     mentioned,
     named,
+    takes,
     variables_of,
 )
 from tensorgen.arrays.work import arithmetic
@@ -58,7 +60,8 @@ class Piece:
 
     `of` is the result that it is of, or the first of those that need it if it is
     `shared`. What it returns has the names `outputs`, as parts of an object `held`
-    where that is given.
+    where that is given. Of a result that has several forms, `others` are those that
+    come after the first.
     """
 
     of: str
@@ -67,6 +70,12 @@ class Piece:
     code: Code
     outputs: tuple[str, ...] = ()
     held: str = ""
+    others: tuple[Code, ...] = ()
+
+    @property
+    def forms(self) -> tuple[Code, ...]:
+        """Its code in each form."""
+        return (self.code, *self.others)
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -100,57 +109,58 @@ class Outline:
         return sorted(found, key=self.pieces.index)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A function as it is: its code in each form, and the results that it returns."""
+
+    forms: Sequence[Code]
+    results: Sequence[str]
+
+
 def outlined(
     whole: Code,
-    results: Mapping[str, Sequence[int]],
-    others: Mapping[str, tuple[Code, Sequence[str]]],
+    places: Places,
+    asked: Mapping[str, Asked],
     sizes: Mapping[str, int],
     inputs: Sequence[str],
-) -> tuple[Outline, dict[str, Code]] | None:
-    """Take code apart, and say which of `others` are better made of its pieces.
+    built: Mapping[str, int] = MappingProxyType({}),
+    fixed: Collection[str] = (),
+) -> tuple[Outline, dict[str, list[Code]]] | None:
+    """Take code apart, and say which functions are better made of its pieces.
 
-    `results` has the places of arrays among what is returned, `others` the code of
-    functions as they are and the results that they return. Those that would take longer
-    stay as they are; of the others, what they do then is returned. None where no lines
-    are saved. What pieces take of the `inputs` comes first, in their order.
+    The first that is `asked` for returns all results, which `whole` computes in all of
+    their forms. Those that would take longer stay as they are; of the others, what
+    they do then is returned, in each form. None where no lines are saved, or the first
+    would take longer. What pieces take of the `inputs` comes first, in their order.
+    What is `built` of a result's arrays, in so many lines, is built by a piece. Names
+    that are `fixed` are what they are, others need no numbers in a shorter function.
     """
-    freed, whole = whole, _kept(whole)
+    ends = [x for x in whole.statements if isinstance(x, Release)]
+    freed = frozenset(name for end in ends for name in end.names)
+    whole = _kept(whole)
     cut = Units.of(whole)
-    if cut is None or not _is_as_good(whole, freed, sizes):
+    if cut is None:
         return None
-    needs = {
-        name: cut.closure(named([whole.returns[k] for k in places]))
-        for name, places in results.items()
-    }
-    levels = cut.levels([*needs.values()])
-
-    def part(names: Sequence[str]) -> Code:
-        """The code for some results, whole levels at a time."""
-        own = set[int]().union(*(needs[x] for x in names))
-        own |= set[int]().union(*(x for x in levels if not x.isdisjoint(own)))
-        returns = (whole.returns[k] for x in names for k in results[x])
-        return Code(cut.statements(own), tuple(returns), whole.refusals)
-
-    parts = {name: part(names) for name, (_, names) in others.items()}
-    fitting = {
-        name: code
-        for name, code in parts.items()
-        if _is_as_good(code, others[name][0], sizes)
-    }
-    if not fitting:
+    forms = Forms(cut, whole, places, freed, frozenset(fixed))
+    fitting = _fitting(forms, asked, sizes)
+    joined = replace(forms, joined=True)
+    if joined.levels != forms.levels:
+        again = _fitting(joined, asked, sizes)
+        if again.keys() == fitting.keys():
+            forms, fitting = joined, again
+    if len(fitting) < 2 or next(iter(asked)) not in fitting:
         return None
-    used = [[*results], *(others[name][1] for name in fitting)]
-    # What everybody needs of two levels is one.
-    wanted = [set[int]().union(*(needs[x] for x in names)) for names in used]
-    if all(level & own for own in wanted for level in levels[:2]):
-        levels = [set[int]().union(*levels[:2]), *levels[2:]]
-    levels = [level for level in levels if level]
-    outline = _outline(cut, whole, results, needs, levels, used, inputs)
-    before = len(whole.statements)
-    before += sum(len(others[name][0].statements) for name in fitting)
-    after = sum(
-        len(piece.code.statements) + LINES_OF_A_FUNCTION for piece in outline.pieces
+    used = [asked[name].results for name in fitting]
+    outline = _outline(forms, forms.called(used), used, inputs, built)
+    before = sum(
+        _lines(asked[name].forms, [built.get(x, 0) for x in asked[name].results])
+        for name in fitting
     )
+    after = sum(
+        _lines(piece.forms, [0 if piece.shared else built.get(piece.of, 0)])
+        for piece in outline.pieces
+    )
+    after += LINES_OF_A_FUNCTION * len(outline.pieces)
     for names in used:
         after += len(outline.called(names))
         left = (outline.own[x] for x in names if x in outline.own)
@@ -158,6 +168,31 @@ def outlined(
     if before - after < LINES_SAVED or after > SHARE_OF_LINES * before:
         return None
     return outline, fitting
+
+
+def _fitting(
+    forms: Forms, asked: Mapping[str, Asked], sizes: Mapping[str, int]
+) -> dict[str, list[Code]]:
+    """The code of functions that are as good when they are made of levels."""
+    parts = {
+        name: forms.parts(own.results, len(own.forms)) for name, own in asked.items()
+    }
+    return {
+        name: codes
+        for name, codes in parts.items()
+        if all(map(partial(_is_as_good, sizes=sizes), codes, asked[name].forms))
+    }
+
+
+def _lines(forms: Sequence[Code], building: Sequence[int]) -> int:
+    """How many lines a function takes in all of its forms, what they begin with once.
+
+    So many are for `building` results of each form.
+    """
+    lines = [code.statements for code in forms]
+    alike = takewhile(lambda row: len({*row}) == 1, zip(*lines, strict=False))
+    again = sum(1 for _ in alike) * (len(lines) - 1)
+    return sum(map(len, lines)) - again + len(lines) * sum(building)
 
 
 def _is_as_good(code: Code, own: Code, sizes: Mapping[str, int]) -> bool:
@@ -181,19 +216,8 @@ def _is_as_good(code: Code, own: Code, sizes: Mapping[str, int]) -> bool:
 
 def _kept(code: Code) -> Code:
     """The same, where memory is given up when functions end."""
-
-    def kept(lines: Sequence[Statement]) -> tuple[Statement, ...]:
-        own = (line for line in lines if not isinstance(line, Release))
-        return tuple(
-            (
-                replace(line, body=kept(line.body))
-                if isinstance(line, Loop | When)
-                else line
-            )
-            for line in own
-        )
-
-    return replace(code, statements=kept(code.statements))
+    lines = (line for line in code.statements if not isinstance(line, Release))
+    return replace(code, statements=tuple(lines))
 
 
 def _time(code: Code, speed: Speed) -> float:
@@ -258,15 +282,14 @@ def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
 
 
 def _outline(
-    cut: Units,
-    whole: Code,
-    results: Mapping[str, Sequence[int]],
-    needs: Mapping[str, set[int]],
+    forms: Forms,
     levels: Sequence[set[int]],
     used: Sequence[Sequence[str]],
     inputs: Sequence[str],
+    built: Collection[str],
 ) -> Outline:
     """The pieces: the shared levels, and results with statements of their own."""
+    cut, whole = forms.cut, forms.whole
     shared = set[int]().union(*levels)
     taken = {*inputs, *cut.owner}
     pieces: list[Piece] = []
@@ -275,17 +298,21 @@ def _outline(
     known: dict[Array, Array] = {}
 
     def piece(
-        of: str, code: Code, outputs: tuple[str, ...] = (), held: str = ""
+        of: str, codes: Sequence[Code], outputs: tuple[str, ...] = (), held: str = ""
     ) -> Piece:
         order = {x: k for k, x in enumerate(inputs)}
-        found = sorted(takes(code), key=lambda x: order.get(x, len(order)))
-        return Piece(of, bool(outputs), tuple(found), code, outputs, held)
+        every = dict.fromkeys(x for code in codes for x in takes(code))
+        found = sorted(every, key=lambda x: order.get(x, len(order)))
+        first, *others = codes
+        rest = tuple(others)
+        return Piece(of, bool(outputs), tuple(found), first, outputs, held, rest)
 
     for level in levels:
-        of = next(x for x, units in needs.items() if not units.isdisjoint(level))
-        lines, outputs = cut.statements(level), _outputs(cut, level, whole)
+        of = next(x for x, units in forms.every.items() if not units.isdisjoint(level))
+        lines, outputs = cut.statements(level), cut.outputs(level, whole)
         values = {x: value for line in lines for x, value in bindings(line)}
         outer = tuple(bound(x, values[x]) for x in outputs)
+        lines = forms.without_freed(lines, outputs)
         code = changed_to(Code(lines, outer), known)
         held = ""
         if len(outputs) > MOST_OUTPUTS and not _are_sizes(outputs, whole):
@@ -293,32 +320,25 @@ def _outline(
             while held in taken:
                 held += "_"
             taken.add(held)
-        pieces.append(piece(of, code, outputs, held))
+        pieces.append(piece(of, [code], outputs, held))
         if held:
             known |= _parts_of(whole, outputs, held)
-    for name, places in results.items():
-        lines = cut.statements(needs[name] - shared)
-        code = Code(lines, tuple(whole.returns[k] for k in places))
-        code = changed_to(code, known)
+    for name in forms.places:
+        rests = (changed_to(code, known) for code in forms.rests(name, shared))
+        codes = [forms.renamed(code) for code in rests]
         times = sum(name in names for names in used)
-        if len(lines) > 1 and times > 1:
+        returns[name] = ()
+        if name in built or len(codes) > 1:
+            pieces.append(piece(name, codes))
+            continue
+        (code,) = codes
+        if len(code.statements) > 1 and times > 1:
             made = _made_by(code)
             returns[name] = tuple(None if x in made else x for x in code.returns)
-            code = replace(code, returns=made)
-            pieces.append(piece(name, _returning(code)))
+            pieces.append(piece(name, [_returning(replace(code, returns=made))]))
         else:
-            returns[name] = ()
             own[name] = _returning(code)
     return Outline(tuple(pieces), own, returns)
-
-
-def _outputs(cut: Units, level: set[int], whole: Code) -> tuple[str, ...]:
-    """The names of some units that others read, in order."""
-    rest = [k for u, unit in enumerate(cut.units) if u not in level for k in unit]
-    seen = {x for k in rest for x in mentioned(cut.lines[k])}
-    seen |= named(whole.returns)
-    starts = {x: cut.units[u][0] for x, u in cut.owner.items() if u in level}
-    return tuple(x for x in sorted(starts, key=starts.__getitem__) if x in seen)
 
 
 def _parts_of(code: Code, outputs: Sequence[str], held: str) -> dict[Array, Array]:
@@ -358,13 +378,3 @@ def _returning(code: Code) -> Code:
         if isinstance(last, Let) and isinstance(op, Variable) and op.name == last.name:
             return Code(code.statements[:-1], (last.value,), code.refusals)
     return code
-
-
-def takes(code: Code) -> list[str]:
-    """The arrays, and objects with arrays, that code takes, in the order of use."""
-    roots = [one for line in code.statements for one in operands(line)]
-    inner = {x for line in everything(code.statements) for x, _ in bindings(line)}
-    found = (x.partition(".")[0] for x in reads([*roots, *code.returns]))
-    named = {**dict.fromkeys(found)}
-    sizes = {x for line in code.statements for x in Needs([line]).symbols}
-    return [x for x in named if x not in inner and x not in sizes]

@@ -13,6 +13,7 @@ from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.statements import (
     Let,
     Loop,
+    Release,
     Scatter,
     Statement,
     Store,
@@ -107,6 +108,14 @@ class Units:
         places = sorted(k for unit in units for k in self.units[unit])
         return tuple(self.lines[k] for k in places)
 
+    def outputs(self, level: set[int], whole: Code) -> tuple[str, ...]:
+        """The names of some units that others read, or who returns, in order."""
+        rest = [k for u, unit in enumerate(self.units) if u not in level for k in unit]
+        seen = {x for k in rest for x in mentioned(self.lines[k])}
+        seen |= named(whole.returns)
+        starts = {x: self.units[u][0] for x, u in self.owner.items() if u in level}
+        return tuple(x for x in sorted(starts, key=starts.__getitem__) if x in seen)
+
     def bound(self, unit: int) -> tuple[str, ...]:
         """The names that a unit binds, in order."""
         lines = (self.lines[k] for k in self.units[unit])
@@ -170,3 +179,44 @@ def dims_of(code: Code) -> list[Dim]:
     dims = [dim for one in below([*roots, *code.returns]) for dim in one.dims]
     loops = (line for line in everything(code.statements) if isinstance(line, Loop))
     return [*dims, *(x for loop in loops for x in (loop.low, loop.high, loop.step))]
+
+
+def renamed(code: Code, change: Mapping[str, str]) -> Code:
+    """Code whose variables have other names; no size or loop may have one of them."""
+    known: dict[Array, Array] = {}
+    for one in variables_of(code):
+        op = one.op
+        assert isinstance(op, Variable)
+        if not {op.name, op.base}.isdisjoint(change):
+            name = change.get(op.name, op.name)
+            base = op.base and change.get(op.base, op.base)
+            known[one] = variable(name, one.dims, one.kind, base, op.boxed)
+    found = changed_to(code, known)
+
+    def own(line: Statement) -> Statement:
+        match line:
+            case Let(name=name):
+                return replace(line, name=change.get(name, name))
+            case Release(names=names):
+                return Release(tuple(change.get(x, x) for x in names))
+            case _:
+                return line
+
+    return replace(found, statements=tuple(map(own, found.statements)))
+
+
+def symbols(code: Code) -> set[str]:
+    """The sizes that code mentions."""
+    lines = everything(code.statements)
+    inner = {x for line in lines for x in Needs([line]).symbols}
+    return inner | {*Needs(code.statements, code.returns).symbols}
+
+
+def takes(code: Code) -> list[str]:
+    """The arrays, and objects with arrays, that code takes, in the order of use."""
+    roots = [one for line in code.statements for one in operands(line)]
+    inner = {x for line in everything(code.statements) for x, _ in bindings(line)}
+    found = (x.partition(".")[0] for x in reads([*roots, *code.returns]))
+    named = {**dict.fromkeys(found)}
+    sizes = {x for line in code.statements for x in Needs([line]).symbols}
+    return [x for x in named if x not in inner and x not in sizes]

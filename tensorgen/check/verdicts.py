@@ -282,14 +282,14 @@ class _Judge:
             point.program.run(body.lines, inner)
             values |= {name: inner[name] for name in body.returns}
         point.program.run(claim.body.lines, values)
-        texts = iter(claim.body.returns)
+        texts = (point.program.expression(text, values) for text in claim.body.returns)
+        # Of what private functions return as objects there are several arrays.
+        each = (x for one in texts for x in (one if isinstance(one, tuple) else [one]))
         first = len(stated) - len(claim.holders)
         for k, whole in enumerate(stated):
             tensor = claim.tensors[k]
             count = 1 if tensor is None else len(tensor.arrays)
-            arrays = [
-                point.program.expression(next(texts), values) for _ in range(count)
-            ]
+            arrays = [next(each) for _ in range(count)]
             if tensor is None:
                 yield arrays[0], whole
                 continue

@@ -73,11 +73,8 @@ def function_docstring(function: Function, told: Told | None = None) -> str:
     doc = told.new([function.doc] if function.doc else [])
     formulas = told.new(function.formula)
     elsewhere = told.first not in (function.name, function.function)
-    derivatives = "\n".join(function.derivatives)
-    if "where " in derivatives:  # the names of parts are those of this function
-        formulas += told.new([derivatives])
-    else:
-        formulas += told.new(function.derivatives)
+    formulas += told.new(function.derivatives)
+    more = f"Formulas: `tensorgen explain SPEC {function.name}`"
     stated = f"`{function.function}` is stated in `{told.first}`."
     return docstring(
         [summary(function)],
@@ -85,6 +82,7 @@ def function_docstring(function: Function, told: Told | None = None) -> str:
         [row for text in formulas for row in equation(text)],
         [
             *[stated] * (elsewhere and bool(function.formula)),
+            *[more] * function.more,
             *filled("Arguments: ", [_brief(p) for p in _signature(function)]),
             *_section("Returns", _result(function)),
             *_structure(function),
@@ -229,6 +227,8 @@ def _indented(name: str, rows: list[str]) -> list[str]:
 def _structure(function: Function) -> list[str]:
     """Say what each object holds, by the names of its blocks where it has several."""
     rows = _of_results(function)
+    if not function.results and len(rows) > 1 and _is_dense(function):
+        rows = [["dense"]]
     if len(rows) == 1 and not function.choices:
         first, *more = rows[0]
         return [*equation(f"Structure: {first}", ""), *more]
@@ -238,6 +238,11 @@ def _structure(function: Function) -> list[str]:
         for first, *more in _of_results(choice.function):
             found += [f"    {row}" for row in (*equation(first), *more)]
     return ["Structure:", *found] if found else []
+
+
+def _is_dense(function: Function) -> bool:
+    """Whether all objects are dense, in any form."""
+    return all(h.structure == "dense" for f in function.forms for h in f.holders)
 
 
 def _of_results(function: Function) -> list[list[str]]:
@@ -292,6 +297,8 @@ def _errors(function: Function) -> list[str]:
     if function.body.refusals:
         found = " or ".join(function.body.refusals)
         errors.append(f"LinAlgError: a matrix that is {found}")
-    if function.body.modules or not IMPORTS.keys().isdisjoint(function.body.helpers):
+    bodies = [function.body, *(own.body for own in function.calls)]
+    helpers = {x for body in bodies for x in body.helpers}
+    if any(body.modules for body in bodies) or not helpers.isdisjoint(IMPORTS):
         errors.append("ImportError: SciPy is not installed")
     return [f"{'; '.join(errors)}."] if errors else []

@@ -9,13 +9,13 @@ is left is compared.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from math import gcd
 
 from tensorgen.emit.interface import Function, Parameter, arrays_among, sizes_among
+from tensorgen.emit.text import words
 from tensorgen.ir.dims import Dim, tuple_text
 
 
@@ -194,8 +194,6 @@ def lines(function: Function, checks: bool = True, ranges: bool = True) -> list[
     """
     every = [p for group in function.signature for p in group]
     parameters, stated = arrays_among(every), sizes_among(every)
-    floating = [p.name for p in parameters if p.index is None]
-    dtype = [f"dtype = {floating[0]}.dtype" if floating else "dtype = float"]
     parts = [p for p in function.parameters if p.of is not None]
     known = plan([*every, *parts], {*function.body.dims, *function.body.positive})
     indices = [p for p in parameters if p.index is not None and ranges]
@@ -220,10 +218,7 @@ def lines(function: Function, checks: bool = True, ranges: bool = True) -> list[
     result += [_shape_check(p, known) for p in whole]
     for parameter in indices:
         result += range_check(parameter, known)
-    for symbol in function.body.positive:
-        size = _set_by(known, (symbol,)) * (known.sources[symbol][1] not in stated)
-        message = _f_string(f"{symbol}: expected a size of at least 1, got 0", size)
-        result += [f"if {symbol} < 1:", f"    raise ValueError({message})"]
+    result += _positive(function, known)
     read = words([*result, *(row for f in function.forms for row in f.text)])
     apart = taken_apart([p for p in parts if p.name in read])
     found = [
@@ -237,7 +232,51 @@ def lines(function: Function, checks: bool = True, ranges: bool = True) -> list[
     first = [*size_checks(stated), *found]
     if parameters:
         first.append(_conversion(parameters))
-    return [*first, *apart, *result, *dtype * function.body.needs_dtype]
+    return [*first, *apart, *result, *_dtype(function, parameters)]
+
+
+def checks(function: Function) -> list[str]:
+    """Return the statements that convert and check arguments, and return them.
+
+    None for arguments that callers need not give as they are, or that are no arrays.
+    """
+    own = [p for group in function.signature for p in group]
+    if any(p.role != "input" or p.sparse or p.solved for p in own):
+        return []
+    body = replace(function.body, dims=(), positive=(), needs_dtype=False)
+    names = ", ".join(p.name for p in own)
+    return [*lines(replace(function, body=body, choices=())), f"return [{names}]"]
+
+
+def lines_behind(function: Function, name: str) -> list[str]:
+    """Return the statements that have arguments checked by a function of some name."""
+    own = [p for group in function.signature for p in group]
+    known, names = plan(own), [p.name for p in own]
+    needed = {*function.body.dims, *function.body.positive}
+    target = f"{', '.join(names)}{',' * (len(names) == 1)}"
+    return [
+        f"{target} = {name}({', '.join(names)})",
+        *bindings(own, known, [s for s in known.sources if s in needed]),
+        *_positive(function, known),
+        *_dtype(function, own),
+    ]
+
+
+def _positive(function: Function, known: Plan) -> list[str]:
+    """Return the checks of sizes that a proof took to be at least 1."""
+    found = []
+    for symbol in function.body.positive:
+        stated = known.sources[symbol][1].role == "size"
+        size = _set_by(known, (symbol,)) * (not stated)
+        message = _f_string(f"{symbol}: expected a size of at least 1, got 0", size)
+        found += [f"if {symbol} < 1:", f"    raise ValueError({message})"]
+    return found
+
+
+def _dtype(function: Function, parameters: Sequence[Parameter]) -> list[str]:
+    floating = [p.name for p in parameters if p.index is None]
+    bound = f"dtype = {floating[0]}.dtype" if floating else "dtype = float"
+    return [bound] * function.body.needs_dtype
 
 
 def size_checks(parameters: Iterable[Parameter]) -> list[str]:
@@ -251,11 +290,6 @@ def _solution_check(parameter: Parameter) -> list[str]:
     name = parameter.name
     step = parameter.solved.replace("_solve(", f"_step({name}, ", 1)
     return ["if check:", f'    _checked_solution("{name}", {name}, {step})']
-
-
-def words(lines: Iterable[str]) -> set[str]:
-    """Return all words of some code."""
-    return {word for line in lines for word in re.findall(r"\w+", line)}
 
 
 def _entry_check(parameter: Parameter, parts: Sequence[Parameter]) -> list[str]:

@@ -10,8 +10,8 @@ of a second derivative those for `pairs(wrt)`, from which the transposed ones fo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tensorgen.calculus.kinds import Blocks, Kind
@@ -160,7 +160,8 @@ class Holder:
     A dense one is made of one array; one of a class of its own, `class_name`, of an
     array for each of `fields`, and of `sizes`, of which those that are `positive` are
     at least 1. Its `structure` is an equation, which has a name in `words`. A block
-    with few entries a row is told its `sides`, the shapes of rows and columns.
+    with few entries a row is told its `sides`, the shapes of rows and columns. What is
+    `filled` is that as a dense array.
     """
 
     class_name: str | None = None
@@ -170,6 +171,7 @@ class Holder:
     positive: tuple[str, ...] = ()
     words: str = ""
     sides: tuple[str, ...] = ()
+    filled: bool = False
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -187,7 +189,8 @@ class Private:
     """A function that public ones call, of one formula: what they share of its code.
 
     It takes arrays and objects, each with its type, then sizes, and `dtype` last if its
-    body needs that. It returns `outputs`, the fields of a class if it `makes` one.
+    body needs that. It returns `outputs`, the fields of a class if it `makes` one; or
+    else what the function that it `builds` for returns, whose arrays its body has.
     """
 
     name: str
@@ -197,6 +200,7 @@ class Private:
     outputs: tuple[tuple[str, str], ...]
     body: Body
     makes: str = ""
+    builds: Function | None = None
 
     @property
     def takes(self) -> tuple[str, ...]:
@@ -215,12 +219,12 @@ class Function:
     """A public function: one kind of derivative of one function of the spec.
 
     `formula` is the text of the function, `derivatives` texts of what is returned
-    (`loss_grad[j] = ...`); `structure` says what dense objects are, one text a root.
-    `holders` has one a Jacobian, block or derivative object, if any; all are dense
-    without; `cost` says what it computes and holds. With `choices`, the first whose
-    condition holds is taken; the body needs what all forms need. Of several `results`,
-    each is a function with the lines of all and what it returns itself. Its lines call
-    what is in `calls`.
+    (`loss_grad[j] = ...`), which there is `more` of. `holders` has one a Jacobian,
+    block or derivative object, if any; all are dense without; `cost` says what it
+    computes and holds. With `choices`, the first whose condition holds is taken; the
+    body needs what all forms need. Of several `results`, each is a function with the
+    lines of all and what it returns itself. One that is `composed` calls what is in
+    `calls`: its body returns the parts that callers get.
     """
 
     function: str
@@ -232,13 +236,14 @@ class Function:
     doc: str | None = None
     formula: tuple[str, ...] = ()
     derivatives: tuple[str, ...] = ()
-    structure: tuple[str, ...] = ()
+    more: bool = False
     order: tuple[str, ...] = ()
     holders: tuple[Holder, ...] = ()
     choices: tuple[Choice, ...] = ()
     results: tuple[tuple[str, Function], ...] = ()
     cost: str = ""
     calls: tuple[Private, ...] = ()
+    composed: bool = False
 
     def of_part(self, part: Kind) -> list[tuple[str, Function]]:
         """Return the results that have a part of what is returned, by their names.
@@ -297,6 +302,27 @@ class Choice:
 
     condition: str
     function: Function
+
+
+def chosen(
+    function: Function, choices: Sequence[Choice], sizes: Iterable[str]
+) -> Function:
+    """Return a function in several forms, whose conditions compare `sizes`."""
+    bodies = [function.body, *(choice.function.body for choice in choices)]
+
+    def every(part: Callable[[Body], Sequence[str]]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(x for body in bodies for x in part(body)))
+
+    body = replace(
+        function.body,
+        dims=tuple(dict.fromkeys((*every(lambda body: body.dims), *sizes))),
+        positive=every(lambda body: body.positive),
+        helpers=every(lambda body: body.helpers),
+        modules=every(lambda body: body.modules),
+        refusals=every(lambda body: body.refusals),
+        needs_dtype=any(body.needs_dtype for body in bodies),
+    )
+    return replace(function, body=body, choices=tuple(choices))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from tensorgen.emit import returned
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound_problems import BoundFunction, Following, Part
-from tensorgen.emit.function_preamble import Plan, bindings, plan, taken_apart, words
+from tensorgen.emit.function_preamble import Plan, bindings, plan, taken_apart
 from tensorgen.emit.interface import Function, Parameter, every, given
-from tensorgen.emit.text import WIDTH, docstring
+from tensorgen.emit.text import WIDTH, docstring, words
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from tensorgen.emit.data import (
     free_name,
 )
 from tensorgen.emit.documentation import shape_phrase
-from tensorgen.emit.function_preamble import plan, range_check, size_checks, words
+from tensorgen.emit.function_preamble import plan, range_check, size_checks
 from tensorgen.emit.interface import Parameter, arrays_among, every, given
 from tensorgen.emit.point_classes import (
     Method,
@@ -27,7 +27,7 @@ from tensorgen.emit.point_classes import (
     size_lines,
     unpacked,
 )
-from tensorgen.emit.text import docstring, paragraph
+from tensorgen.emit.text import docstring, paragraph, words
 from tensorgen.emit.vector_shapes import Layout, layout
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tensorgen.arrays.number_text import size
 from tensorgen.arrays.printer import Printer
+from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.statement_text import statement_text
 from tensorgen.emit import function_preamble, pieces, returned, unknown_solvers
 from tensorgen.emit.backends import BACKENDS, Backend
@@ -102,19 +103,48 @@ def render(
 def _views(module: Module, backend: Backend) -> list[FunctionView]:
     told = function_docstrings(module.functions)
     found: dict[str, FunctionView] = {}
+    checked = _checked(module.functions, backend)
     for function, words in zip(module.functions, told, strict=True):
+        check = checked.get(function.name)
+        if check:
+            found.setdefault(check.name, check)
         for own in function.calls:
             found.setdefault(own.name, _private(own, backend))
-        found[function.name] = _view(function, words, backend)
+        found[function.name] = _view(function, words, backend, check)
     return [*found.values()]
 
 
+def _checked(
+    functions: Iterable[Function], backend: Backend
+) -> dict[str, FunctionView]:
+    """What checks the arguments of functions that have the same, where that is long."""
+    alike: dict[tuple[str, ...], list[Function]] = {}
+    for function in functions:
+        own = function_preamble.checks(function)
+        if len(own) > 2 or sum(map(len, own[:-1])) > LINE:
+            alike.setdefault((function.function, *own), []).append(function)
+    found: dict[str, FunctionView] = {}
+    for (formula, *own), users in alike.items():
+        view = FunctionView(
+            f"_{formula}_arguments",
+            ", ".join(f"{p.name}: {p.type}" for x in users[0].signature for p in x),
+            "list[Array]",
+            docstring([f"Return the arguments of `{formula}` as arrays, checked."]),
+            own,
+        )
+        if len(users) > 1 and view.name not in {x.name for x in found.values()}:
+            found |= {function.name: view for function in users}
+    return found
+
+
 def _private(own: Private, backend: Backend) -> FunctionView:
-    body, types = own.body, [type_ for _, type_ in own.outputs]
+    body, types, built = own.body, [type_ for _, type_ in own.outputs], own.builds
     typed = [f"{name}: {type_}" for name, type_ in own.arrays]
     typed += [f"{name}: int" for name in own.sizes]
     typed += ["dtype: Any"] * body.needs_dtype
     several = f"tuple[{', '.join(types)}]" if len(types) > 1 else types[0]
+    several = returned.annotation(built) if built else several
+    lines = [row for line in body.lines for row in line.split("\n")]
     made = returned.Fields(
         own.makes, own.name, f"What `{own.name}` returns.", own.outputs
     )
@@ -126,14 +156,19 @@ def _private(own: Private, backend: Backend) -> FunctionView:
         [
             *map(backend.import_line, body.modules),
             *[""] * bool(body.modules),
-            *(row for line in body.lines for row in line.split("\n")),
+            *(returned.statements(built, returned.return_lines) if built else lines),
         ],
         made if own.makes else None,
     )
 
 
-def _view(function: Function, words: str, backend: Backend) -> FunctionView:
+def _view(
+    function: Function, words: str, backend: Backend, check: FunctionView | None
+) -> FunctionView:
     body = function.body
+    first = function_preamble.lines(function)
+    if check:
+        first = function_preamble.lines_behind(function, check.name)
     return FunctionView(
         name=function.name,
         signature=signature(function).replace(OPTIONAL, backend.optional),
@@ -142,7 +177,7 @@ def _view(function: Function, words: str, backend: Backend) -> FunctionView:
         lines=[
             *map(backend.import_line, body.modules),
             *[""] * bool(body.modules),
-            *function_preamble.lines(function),
+            *first,
             *returned.statements(function, returned.return_lines),
         ],
     )

@@ -9,7 +9,7 @@ from tensorgen.arrays.reading import LINE
 from tensorgen.calculus.kinds import JACOBIAN, Kind
 from tensorgen.emit.interface import Function, Holder
 from tensorgen.emit.module import Module
-from tensorgen.emit.text import ASSIGNED, FILLED, literal
+from tensorgen.emit.text import FILLED, literal, words
 from tensorgen.ir.dims import Dim, tuple_text
 
 
@@ -62,15 +62,17 @@ def _either(types: Iterable[str]) -> str:
 
 def block_class(function: Function, block: int, dense: str) -> str:
     """Return the class of one of the objects: `dense`, or one of its own."""
-    name = function.holders[block].class_name if function.holders else None
-    return dense if name is None else name
+    if not function.holders or function.holders[block].filled:
+        return dense
+    return function.holders[block].class_name or dense
 
 
 def used_classes(functions: Sequence[Function]) -> set[str]:
     """Return the classes of derivative objects that functions make."""
     found = {c for c in map(result_class, functions) if c is not None}
     for function in functions:
-        dense = any(h.class_name is None for h in function.holders or (Holder(),))
+        holders = function.holders or (Holder(),)
+        dense = any(h.class_name is None or h.filled for h in holders)
         if dense and len(function.blocks) > 1 and function.kind.holder:
             found.add(function.kind.holder)
             found |= {JACOBIAN.holder} if function.kind.by == "pair" else set()
@@ -162,6 +164,8 @@ def _statements(
     found = [*function.body.lines, *returned(function)]
     for choice in reversed(function.choices):
         other = [*choice.function.body.lines, *returned(choice.function)]
+        if other == found:
+            continue
         shared = 0
         while found[shared] == other[shared]:
             shared += 1
@@ -202,6 +206,8 @@ def _returned(function: Function, result: str = "") -> tuple[list[str], list[str
 
     Of one of several, the name of the `result` sets names apart.
     """
+    if function.composed:
+        return [], [*function.body.returns]
     values, kind = iter(function.body.returns), function.kind
     lead = [
         _bundle(function, part, [next(values) for _ in part.blocks(function.wrt)])
@@ -283,10 +289,9 @@ def _derivative(name: str, function: Function, block: int, axes: object) -> str:
             f'"{f}": {v}' for f, v in zip(holder.fields, values, strict=True)
         )
         given = ", ".join([f"{{{arrays}}}", tuple_text(holder.sizes), *holder.sides])
-        return f"{holder.class_name}({given})"
-    texts = function.structure
-    structure = texts[lead + block] if lead + block < len(texts) else "dense"
-    return f"{name}({values[0]}, {axes}, {literal(structure, ASSIGNED - 1)})"
+        made = f"{holder.class_name}({given})"
+        return f"{name}({made}.dense(), {axes})" if holder.filled else made
+    return f"{name}({values[0]}, {axes})"
 
 
 def _dense_blocks(function: Function) -> tuple[list[str], str]:
@@ -321,7 +326,7 @@ def _transposition(function: Function, a: str, b: str) -> str:
 
 
 def _fresh(name: str, function: Function) -> str:
-    taken = " ".join((*function.body.lines, *(p.name for p in function.parameters)))
+    taken = words([*function.text, *(p.name for p in function.parameters)])
     while name in taken:
         name += "_"
     return name

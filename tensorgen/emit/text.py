@@ -56,6 +56,11 @@ def _as_escape(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def words(lines: Iterable[str]) -> set[str]:
+    """Return all words of some code."""
+    return {word for line in lines for word in re.findall(r"\w+", line)}
+
+
 def literal(text: str, room: int = ASSIGNED) -> str:
     """Return text as a string of Python: several in a row where it needs more room.
 

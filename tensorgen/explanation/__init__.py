@@ -4,8 +4,6 @@
 |----------------------|---------------------------------------------------------------|
 | `subjects.py`        | the public functions of a spec, compiled, and what is told    |
 | `sum_ranges.py`      | formulas in index notation, with the ranges of their sums     |
-| `matrix.py`          | formulas in matrix notation                                   |
-| `matrix_products.py` | products of vectors and matrices as text, by their labels     |
 | `formula_tree.py`    | a formula as a tree, for those who lay it out                 |
 | `told_statements.py` | the emitted statements, and which formulas they compute       |
 | `report.py`          | all of it as text                                             |

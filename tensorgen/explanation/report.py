@@ -9,12 +9,12 @@ from math import prod
 from tensorgen.arrays.cost_line import MOST_TERMS, Amount, leading, powers
 from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import equation, escape, paragraph
-from tensorgen.explanation.matrix import matrix_notation
 from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.explanation.sum_ranges import SPACE, Equation
 from tensorgen.explanation.told_statements import lines
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import entries
+from tensorgen.operators.matrix_notation import matrix_notation
 from tensorgen.prices.thresholds import assumed
 
 _INDENT = "    "

@@ -46,6 +46,7 @@ _GENERIC = (
     "product",
     "sums",
     "gathered",
+    "scattered",
     "spread",
     "powers",
 )
@@ -57,7 +58,14 @@ _POWERS = {
     4: "{}_fourth",
 }
 _SQUARED = "_squared"
-_MULTIPLES = {1: "{}", 2: "twice_{}", Fraction(1, 2): "half_{}", -1: "neg_{}"}
+_MULTIPLES = {
+    1: "{}",
+    2: "twice_{}",
+    Fraction(1, 2): "half_{}",
+    -1: "neg_{}",
+    -2: "neg_twice_{}",
+    Fraction(-1, 2): "neg_half_{}",
+}
 _NUMBERS = {1: "one", 2: "two", 3: "three"}
 
 NameOf = Callable[[Node], str | None]
@@ -311,6 +319,17 @@ def _placed(node: Product, labels: Sequence[int], own: Container[int]) -> str:
     return "padded_{}" * (sizes[new[0]] - sizes[old[0]]).is_positive()
 
 
+def _moved(node: Product) -> str:
+    """What entries are where deltas say from where they come or where they go."""
+    tied = [atom for c in node.constraints for atom, _ in c.form.terms]
+    lookups = [atom for atom in tied if isinstance(atom, Lookup)]
+    if not node.inner:
+        return "spread"
+    if any(label >= node.order for atom in lookups for label in atom.labels):
+        return "scattered"
+    return "gathered"
+
+
 def kind(node: Node) -> str:
     """What kind of value a node is."""
     match node:
@@ -323,7 +342,7 @@ def kind(node: Node) -> str:
             return "difference" if minus else "total"
         case Product():
             if node.constraints:
-                return "spread" if not node.inner else "gathered"
+                return _moved(node)
             if node.inner:
                 return "sums" if len(node.factors) == 1 else "product"
             if len(node.factors) <= 1:

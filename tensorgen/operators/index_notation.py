@@ -90,6 +90,19 @@ def equations(
     return lines + printer.explained()
 
 
+def inlined(
+    name: str, node: Node, names: Mapping[Node, str] | None = None, most: int = 60
+) -> str | None:
+    """Return `name[i, j] = ...` with nothing but given names in it.
+
+    None where that takes more than so many operations.
+    """
+    printer = FormulaPrinter([node], names or {}, [name], apart=False)
+    if printer.weights[node] > most:
+        return None
+    return f"{subscript(name, printer.axes(node))} = {printer.body(node)}"
+
+
 def dump(nodes: Iterable[Node]) -> str:
     """List the nodes below `nodes`, one a line, operands first."""
     order = topological(nodes)
@@ -106,7 +119,10 @@ class FormulaPrinter:
         roots: Sequence[Node],
         names: Mapping[Node, str],
         defined: Container[str] = (),
+        apart: bool = True,
     ) -> None:
+        """Write nodes below `roots`; large ones stand `apart` if they may."""
+        self.apart = apart
         self.names = dict(names)
         self.where: list[Node] = []
         below = topological(roots)
@@ -126,6 +142,8 @@ class FormulaPrinter:
         """Whether a value is printed by name, given or made."""
         if node in self.names or _is_leaf(node) or self.aliases.find(node):
             return True
+        if not self.apart:
+            return False
         shared = self.uses[node] > 1 and self.weights[node] > 3
         return shared or self.weights[node] > LIMIT
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.cost_line import cost_line, held
 from tensorgen.arrays.written import Written, written
+from tensorgen.calculus.kinds import VALUE
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound_problems import BoundFunction, Check, ConstrainedProblem
 from tensorgen.emit.data import check_lines
@@ -20,6 +21,7 @@ from tensorgen.emit.interface import (
     Function,
     Holder,
     Parameter,
+    chosen,
     counted,
     every,
     matrices,
@@ -27,14 +29,14 @@ from tensorgen.emit.interface import (
 )
 from tensorgen.emit.module import Module
 from tensorgen.emit.support import helpers
+from tensorgen.emit.text import equation
 from tensorgen.emit.unknown_solvers import Solver
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import HURRIED
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, children, inputs_of
+from tensorgen.ir.nodes import Node, children, entries, inputs_of
 from tensorgen.lang import ElaboratedFunction, ElaboratedUnknown
 from tensorgen.lower import lower
-from tensorgen.operators.index_notation import equations
 from tensorgen.passes.context import Plan
 from tensorgen.plans.constrained_plans import PlannedConstrained, build_constrained
 from tensorgen.plans.derivative_objects import Objects
@@ -42,6 +44,7 @@ from tensorgen.plans.formulas import (
     cost_of,
     equation_of,
     formulas_of,
+    shortest,
     steps_of,
     text_of,
 )
@@ -53,7 +56,7 @@ from tensorgen.plans.problem_plans import (
     ProblemBuilder,
     size_checks,
 )
-from tensorgen.plans.share_code import share_code
+from tensorgen.plans.share_code import Form, Made, share_code
 from tensorgen.spec.check import emitted_names, tuple_names
 from tensorgen.spec.model import Spec
 from tensorgen.spec.names import RESERVED
@@ -61,9 +64,9 @@ from tensorgen.spec.unknowns import made_for
 from tensorgen.version import __version__
 
 READABLE = 40
-"""The most values that a formula in a docstring may be made of."""
-PARTS = 5
-"""The most parts that it may be cut into: with more it is another text of the code."""
+"""The most values that a formula which is told may be made of."""
+LINES_OF_FORMULAS = 6
+"""The most lines of formulas in a docstring."""
 
 
 class ModuleBuilder:
@@ -81,8 +84,8 @@ class ModuleBuilder:
         self.named: dict[str, dict[Node, str]] = {}
         taken = RESERVED | _names(spec)
         self.objects = Objects(graph, taken, backend.slow_at)
-        # The code of functions, by their names.
-        self.written: dict[str, Written] = {}
+        # What functions are made of in each of their forms, by their names.
+        self.made: dict[str, list[Form]] = {}
 
     def build(
         self,
@@ -141,13 +144,15 @@ class ModuleBuilder:
     def functions(self, plans: Sequence[PlannedFunction]) -> tuple[Function, ...]:
         """Lower all functions; those of one formula are made of what they share."""
         found = {planned.name: self.function(planned) for planned in plans}
-        own: dict[str, dict[str, tuple[PlannedFunction, Function, Written]]] = {}
+        own: dict[str, dict[str, Made]] = {}
         for planned in plans:
-            if not (planned.others or planned.members):
-                row = planned, found[planned.name], self.written[planned.name]
-                own.setdefault(planned.source.spec.name, {})[planned.name] = row
+            if not planned.members:
+                name, lowered = planned.name, self.lowering(planned)
+                row = Made(planned, found[name], self.made[name], lowered)
+                own.setdefault(planned.source.spec.name, {})[name] = row
         for made in own.values():
-            found |= share_code(made, self.hints, self.backend)
+            fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
+            found |= share_code(made, self.hints, self.backend, fixed)
         return tuple(
             _checked(found[planned.name], size_checks(planned.source))
             for planned in plans
@@ -190,16 +195,17 @@ class ModuleBuilder:
 
     def described(self, planned: PlannedFunction, lowered: Lowered) -> Function:
         """Return a function whose roots are `lowered`, and what is made of them."""
+        self.made[planned.name] = []
         function = self._form(planned, planned.plan, lowered, self.hints)
         choices = [
             Choice(
                 _smallest(other.less, other.than),
-                self._form(planned, other.plan, lowered, other.hints),
+                self._form(planned, other.plan, lowered, other.hints, other.filled),
             )
             for other in planned.others
         ]
         compared = [d for o in planned.others for d in (o.less, *o.than)]
-        found = _chosen(function, choices, [s for d in compared for s in d.symbols])
+        found = chosen(function, choices, [s for d in compared for s in d.symbols])
         read = {x.name for plan in planned.plans for x in inputs_of(plan.roots)}
         parameters = needed(found.parameters, read)
         results = tuple(
@@ -214,6 +220,7 @@ class ModuleBuilder:
         plan: Plan,
         lowered: Lowered,
         hints: Mapping[str, int],
+        filled: bool = False,
     ) -> Function:
         members = planned.members or (Member("", planned, (*range(len(plan.parts)),)),)
         made = [
@@ -221,6 +228,9 @@ class ModuleBuilder:
             for one in members
         ]
         holders = tuple(holder for own, _ in made for holder in own)
+        if filled:
+            (own,) = holders
+            holders = (replace(own, filled=True, structure="dense", words=""),)
         fields = {
             one.places[k]: names
             for one, (_, own) in zip(members, made, strict=True)
@@ -235,10 +245,11 @@ class ModuleBuilder:
         # An object may hold arguments, which it never writes to, unless they are
         # variables: those change from step to step, often in place.
         fresh = [k not in planned.tensors for k, part in each for _ in part]
-        code = self.written[planned.name] = lowered(plan.roots, buffers, fresh)
+        code = lowered(plan.roots, buffers, fresh)
+        self.made[planned.name].append(Form(plan, buffers, fresh, code, hints))
         inside = (s for holder in holders for s in holder.sizes)
         sizes = {**self.hints, **hints}
-        most = held(code.code, sizes)
+        most = held(code.code, sizes) + entries(plan.formulas[-1:] * filled)
         body = Body(
             code.lines,
             code.returns,
@@ -258,10 +269,10 @@ class ModuleBuilder:
         left = iter(code.returns)
         returns = [[next(left) for _ in part] for part in plan.parts]
         results = []
-        for one, (own, _) in zip(members, made, strict=True):
+        for one, (objects, _) in zip(members, made, strict=True):
             texts = tuple(text for k in one.places for text in returns[k])
             alone = replace(body, returns=texts)
-            of_one = self._told(one.planned, plan.at(one.places), alone, own)
+            of_one = self._told(one.planned, plan.at(one.places), alone, objects)
             results.append((one.name, of_one))
         return replace(whole, results=tuple(results))
 
@@ -274,11 +285,7 @@ class ModuleBuilder:
     ) -> Function:
         """A function with all that its text says beside its statements."""
         function = planned.source
-        names = self.visible(function)
-        formulas = list(zip(planned.root_names, formulas_of(plan, names), strict=True))
-        readable = [pair for pair in formulas if self.is_readable(pair[1])]
-        shown = [x for x in readable if len(equations([x], names)) <= 1 + PARTS]
-        texts = equations(shown, names)
+        texts, left = self._formulas(planned, plan)
         return Function(
             function.spec.name,
             planned.kind,
@@ -289,14 +296,27 @@ class ModuleBuilder:
             function.spec.doc,
             (*text_of(function), *self._cited(function, texts)),
             tuple(texts),
-            tuple(
-                "\n".join(equations([pair], names)) if pair in shown else "dense"
-                for pair in formulas
-            )
-            * bool(planned.tensors),
+            left,
             planned.order,
             holders,
         )
+
+    def _formulas(self, planned: PlannedFunction, plan: Plan) -> tuple[list[str], bool]:
+        """What is returned, as far as it is not told elsewhere; whether more is."""
+        function = planned.source
+        own = planned.kind.beside or (planned.kind is VALUE and not function.results)
+        if own:  # its parts are functions too; the text of the function is its value
+            return [], False
+        names, shown = self.visible(function), list[str]()
+        by_index = "[" in " ".join(text_of(function))
+        room = LINES_OF_FORMULAS
+        named = list(zip(planned.root_names, formulas_of(plan, names), strict=True))
+        for name, node in named:
+            text = shortest(name, node, names, by_index)
+            if text is not None and (lines := len(equation(text, ""))) <= room:
+                shown.append(text)
+                room -= lines
+        return shown, len(shown) < len(named)
 
     def visible(self, function: ElaboratedFunction) -> dict[Node, str]:
         """The named values that a reader of a function's docstring has seen."""
@@ -368,27 +388,6 @@ def _checked(function: Function, checks: Sequence[Check]) -> Function:
         for choice in function.choices
     )
     return replace(function, body=body, choices=choices)
-
-
-def _chosen(
-    function: Function, choices: Sequence[Choice], sizes: Sequence[str]
-) -> Function:
-    """A function in several forms, whose conditions compare what `sizes` make up."""
-    bodies = [function.body, *(choice.function.body for choice in choices)]
-
-    def every(part: Callable[[Body], Sequence[str]]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(x for body in bodies for x in part(body)))
-
-    body = replace(
-        function.body,
-        dims=tuple(dict.fromkeys((*every(lambda body: body.dims), *sizes))),
-        positive=every(lambda body: body.positive),
-        helpers=every(lambda body: body.helpers),
-        modules=every(lambda body: body.modules),
-        refusals=every(lambda body: body.refusals),
-        needs_dtype=any(body.needs_dtype for body in bodies),
-    )
-    return replace(function, body=body, choices=tuple(choices))
 
 
 def _of_choices(

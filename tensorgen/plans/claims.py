@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tensorgen.check import Claim, Report, check, domain_of, run
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.interface import Body, Function, Holder
+from tensorgen.emit.interface import Body, Function
 from tensorgen.emit.module import Module
 from tensorgen.errors import Remark
 from tensorgen.ir.nodes import topological
@@ -59,23 +59,24 @@ def claims(
         planned: PlannedFunction,
         plan: Plan,
         body: Body,
-        holders: Sequence[Holder] = (),
+        own: Function | None = None,
     ) -> Claim:
         checks = [check.size for check in planned.source.checks]
         inputs, parameters = program.inputs, planned.parameters
         stated, tensors = planned.stated, as_compressed(plan.tensors)
         at = planned.source.spec.name_text.span()
-        own = body, parameters, holders, stated, tensors, inputs, at, checks
-        return Claim(name, *own)
+        holders = own.holders if own else ()
+        told = body, parameters, holders, stated, tensors, inputs, at, checks
+        return Claim(name, *told, private=own.calls if own else ())
 
     def forms(
         name: str, planned: PlannedFunction, function: Function
     ) -> Iterator[Claim]:
-        own = claim(name, planned, planned.plan, function.body, function.holders)
-        yield replace(own, private=function.calls)
+        yield claim(name, planned, planned.plan, function.body, function)
         for form, choice in zip(planned.others, function.choices, strict=True):
             other, told = choice.function, f"{name}, where {choice.condition},"
-            yield claim(told, planned, form.plan, other.body, other.holders)
+            if not form.filled:  # which is the same, as a dense array
+                yield claim(told, planned, form.plan, other.body, other)
 
     for planned, function in zip(plans, module.functions, strict=True):
         yield from forms(planned.name, planned, function)

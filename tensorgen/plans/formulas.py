@@ -8,6 +8,8 @@ from tensorgen.ir.dims import COMPUTED
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Node, children, topological
 from tensorgen.lang import ElaboratedFunction
+from tensorgen.operators.index_notation import inlined
+from tensorgen.operators.matrix_notation import matrix_notation
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     Steps,
@@ -30,6 +32,18 @@ def formulas_of(plan: Plan, names: Mapping[Node, str]) -> Iterator[Node]:
         else:
             (computed,) = part
             yield computed if said[computed] - said[formula] else formula
+
+
+def shortest(
+    name: str, node: Node, names: Mapping[Node, str], by_index: bool
+) -> str | None:
+    """Return the equation of a result, in the user's names alone.
+
+    It is in matrix notation unless the spec is written `by_index`. None where there is
+    no short one.
+    """
+    text = None if by_index else matrix_notation(node, names, [name])
+    return inlined(name, node, names) if text is None else f"{name} = {text}"
 
 
 def _said(roots: Sequence[Node], names: Mapping[Node, str]) -> dict[Node, set[str]]:

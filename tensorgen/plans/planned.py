@@ -17,13 +17,15 @@ from tensorgen.passes.context import Plan
 class OtherPlan:
     """How to compute a function where `less` is smaller than the sizes `than`.
 
-    `hints` are sizes of that kind.
+    `hints` are sizes of that kind. What is `filled` is the tensor of the first plan,
+    made dense.
     """
 
     plan: Plan
     less: Dim
     than: tuple[Dim, ...]
     hints: Mapping[str, int]
+    filled: bool = False
 
 
 @dataclass(frozen=True)

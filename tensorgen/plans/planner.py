@@ -31,7 +31,7 @@ from tensorgen.prices.thresholds import ENTRIES_OF_A_ROW
 from tensorgen.spec.model import Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
-from tensorgen.structure.stored import as_compressed
+from tensorgen.structure.stored import Compressed, as_compressed
 from tensorgen.structure.system_structure import system
 
 T = TypeVar("T")
@@ -171,7 +171,10 @@ class Planner:
             own = self.planned(kind.beside[-1])
             beside = partial(self._beside, ways[0][:first], context=self.context())
             plan = beside(own.plan)
-            others = [replace(other, plan=beside(other.plan)) for other in own.others]
+            others = [
+                replace(other, plan=plan if other.filled else beside(other.plan))
+                for other in own.others
+            ]
         else:
             blocks = [own for share in shares for own in share.exchanges()]
             compressed = {
@@ -254,6 +257,10 @@ class Planner:
         )
         none: list[Alternative] = []
         for form in self.graph.effort.attempt(run, none):
+            if _is_filled(form.tensors, as_compressed(chosen.tensors)):
+                other = OtherPlan(chosen, form.less, form.than, self.hints, True)
+                found.append(other)
+                continue
             assumed = replace(self.context(), cost=CostModel(form.hints, self._given))
             kept = replace(flat, tensors=form.tensors)
             plan = self._beside((), kept, assumed)
@@ -325,3 +332,12 @@ def held(plan: Plan) -> list[tuple[Node, ...]]:
         plan.formulas[k : k + 1] if tensor is None else tensor.arrays
         for k, tensor in enumerate(plan.tensors)
     ]
+
+
+def _is_filled(
+    tensors: Sequence[Compressed | None], chosen: Sequence[Compressed | None]
+) -> bool:
+    """Whether a dense tensor, the only one, is one that is chosen otherwise."""
+    if len(tensors) != 1 or chosen[0] is None or chosen[0].is_dense:
+        return False
+    return tensors[0] is not None and tensors[0].is_dense

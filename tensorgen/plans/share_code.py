@@ -6,16 +6,18 @@ Hessian are one text, whoever asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tensorgen.arrays.arrays import below
+from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cost_line import cost_line, held
+from tensorgen.arrays.forms import Places
 from tensorgen.arrays.operations import Variable
-from tensorgen.arrays.outline import Outline, Piece, outlined, recalled
+from tensorgen.arrays.outline import Asked, Outline, Piece, outlined, recalled
 from tensorgen.arrays.printer import Printer
-from tensorgen.arrays.statements import operands
+from tensorgen.arrays.reading import LINE
+from tensorgen.arrays.units import variables_of
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import (
     GRADIENT,
@@ -25,10 +27,20 @@ from tensorgen.calculus.kinds import (
     Kind,
     camel,
 )
+from tensorgen.emit import returned
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.interface import Body, Function, Private, every
+from tensorgen.emit.interface import (
+    Body,
+    Function,
+    Holder,
+    Private,
+    chosen,
+    every,
+)
+from tensorgen.passes.context import Plan
 from tensorgen.plans.formulas import cost_of
 from tensorgen.plans.planned import PlannedFunction
+from tensorgen.plans.problem_plans import Lowered
 
 SHARED = {
     VALUE.name: ("value", "value"),
@@ -38,41 +50,157 @@ SHARED = {
 }
 """The kinds that functions share, as names say them and as words."""
 
-Made = tuple[PlannedFunction, Function, Written]
+
+@dataclass(frozen=True)
+class Form:
+    """The code of one form of a function: what is planned, and `hints` for its sizes.
+
+    `names` are what its arrays may be called, those that are `fresh` are no arguments.
+    """
+
+    plan: Plan
+    names: Sequence[str]
+    fresh: Sequence[bool]
+    code: Written
+    hints: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A function as it is by itself, and how its roots are lowered."""
+
+    planned: PlannedFunction
+    function: Function
+    forms: Sequence[Form]
+    lowered: Lowered
+
+    @property
+    def codes(self) -> list[Code]:
+        """Its code in each form."""
+        return [form.code.code for form in self.forms]
+
+    @property
+    def words(self) -> list[str]:
+        """What it returns, as names say it; nothing where that is not shared."""
+        return _words(self.planned.kind)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The kinds of what it returns."""
+        kind = self.planned.kind
+        return dict(zip(self.words, kind.beside or (kind,), strict=True))
+
+    @property
+    def own(self) -> str:
+        """The last of what it returns, whose form may depend on sizes."""
+        return self.words[-1]
+
+    @property
+    def built(self) -> dict[str, int]:
+        """The results that are objects, or tuples of arrays, and the lines of each."""
+        wrt, order = self.planned.wrt, self.planned.order
+        texts = map(returned.return_lines, self.function.forms)
+        lines = max(sum(map(len, text)) for text in texts) // LINE + 1
+        return {
+            word: lines if kind.holder else 1
+            for word, kind in self.kinds.items()
+            if kind.holder or len(kind.blocks(wrt, order)) > 1
+        }
+
+    def name_of(self, word: str) -> str:
+        """What a result that is one array may be called."""
+        wrt, order = self.planned.wrt, self.planned.order
+        before = self.words[: self.words.index(word)]
+        counts = (len(self.kinds[x].blocks(wrt, order)) for x in before)
+        return self.planned.root_names[sum(counts)]
+
+    @property
+    def places(self) -> dict[str, list[int]]:
+        """The places of the arrays of each result among all that are returned."""
+        found: dict[str, list[int]] = {}
+        parts, place = iter(self.planned.plan.parts), 0
+        for word, kind in self.kinds.items():
+            found[word] = []
+            for _ in kind.blocks(self.planned.wrt, self.planned.order):
+                found[word] += [place + k for k, _ in enumerate(next(parts))]
+                place = max((place - 1, *found[word])) + 1
+        return found
+
+    @property
+    def structures(self) -> list[list[tuple[object, ...]]]:
+        """What is stored of the objects of each form."""
+
+        def stored(holder: Holder) -> tuple[object, ...]:
+            return holder.class_name, holder.fields, holder.sizes, holder.sides
+
+        return [[*map(stored, form.holders)] for form in self.function.forms]
+
+    def whole(self) -> tuple[Code, Places]:
+        """The code of all forms at once, and where the arrays of each result are."""
+        first, *others = self.forms
+        places = {word: [own] for word, own in self.places.items()}
+        if not others:
+            return first.code.code, places
+        roots, names, fresh = [*first.plan.roots], [*first.names], [*first.fresh]
+        start = places[self.own][0][0] if places[self.own][0] else len(roots)
+        for other in others:
+            more = other.plan.roots[start:]
+            places[self.own].append([len(roots) + k for k, _ in enumerate(more)])
+            roots += more
+            names += other.names[start:]
+            fresh += other.fresh[start:]
+        return self.lowered(roots, names, fresh).code, places
+
+    def is_like(self, other: Made) -> bool:
+        """Whether it returns what another does, where sizes are the same, as that does.
+
+        The other returns more.
+        """
+        places, own = other.places, self.places
+        if not {*own} < {*places}:
+            return False
+        conditions = [
+            [choice.condition for choice in made.function.choices]
+            for made in (self, other)
+        ]
+        if other.own not in own:
+            return not conditions[0]
+        return (
+            conditions[0] == conditions[1]
+            and self.structures == other.structures
+            and all(len(places[x]) == len(own[x]) for x in own)
+        )
 
 
 def share_code(
-    made: Mapping[str, Made], sizes: Mapping[str, int], backend: Backend
+    made: Mapping[str, Made],
+    sizes: Mapping[str, int],
+    backend: Backend,
+    fixed: Collection[str] = (),
 ) -> dict[str, Function]:
     """Return the functions that are others now, by their names.
 
-    `made` are those of one formula that have one form, with the code of each.
+    `made` are those of one formula, as each is by itself. Names that are `fixed` are
+    those of the user.
     """
-    plain = {name: own for name, own in made.items() if _words(own[0].kind)}
+    plain = {name: own for name, own in made.items() if own.words}
     if len(plain) < 2:
         return {}
-    most = max(plain, key=lambda name: len(plain[name][0].kind.parts))
-    planned, _, whole = plain[most]
-    places = _places(planned)
-    others = {
-        name: (own.code, _words(other.kind))
-        for name, (other, _, own) in plain.items()
-        if {*_words(other.kind)} < {*places} and _is_alike(places, other)
+    most = max(plain.values(), key=lambda own: len(own.words))
+    like = {name: own for name, own in plain.items() if own.is_like(most)}
+    asked = {
+        own.planned.name: Asked(own.codes, own.words) for own in (most, *like.values())
     }
-    inputs = [p.name for p in every(planned.parameters)]
-    found = outlined(whole.code, places, others, sizes, inputs)
+    whole, places = most.whole()
+    inputs = [p.name for p in every(most.planned.parameters)]
+    found = outlined(whole, places, asked, sizes, inputs, most.built, fixed)
     if found is None:
         return {}
     outline, codes = found
-    writer = _Writer(planned.source.spec.name, outline, backend)
-    changed: dict[str, Function] = {}
-    for name, code in {most: whole.code, **codes}.items():
-        own, function, _ = plain[name]
-        most_held = held(code, sizes)
-        price = cost_of(cost_line(code, most_held, sizes), own.plan)
-        other = writer.composed(function, _words(own.kind))
-        body = replace(other.body, holds=most_held)
-        changed[name] = replace(other, cost=price, body=body)
+    writer = _Writer(most, outline, backend)
+    changed = {
+        name: writer.composed(made[name], own, sizes) for name, own in codes.items()
+    }
     return changed | _callers(made, changed, writer, sizes)
 
 
@@ -85,45 +213,33 @@ def _callers(
     """Other functions that repeat what is shared, such as products with a Hessian."""
     found: dict[str, Function] = {}
     first = next((p for p in writer.outline.pieces if p.shared), None)
-    for name, (_, function, own) in made.items():
-        rest = first and name not in changed and recalled(first, own.code, sizes)
-        if first and rest:
-            found[name] = writer.calling(function, first, rest)
+    for name, own in made.items():
+        if first is None or name in changed or len(own.forms) > 1:
+            continue
+        rest = recalled(first, own.codes[0], sizes)
+        if rest:
+            found[name] = writer.calling(own.function, first, rest)
     return found
 
 
 def _words(kind: Kind) -> list[str]:
-    """What a function returns, as names say it; nothing where that is not shared."""
     names = [part.name for part in (kind.beside or (kind,))]
     shared = all(name in SHARED for name in names)
     return [SHARED[name][0] for name in names] if shared else []
-
-
-def _places(planned: PlannedFunction) -> dict[str, list[int]]:
-    """The places of the arrays of each result among all that are returned."""
-    found: dict[str, list[int]] = {}
-    parts, place = iter(planned.plan.parts), 0
-    kinds = planned.kind.beside or (planned.kind,)
-    for word, kind in zip(_words(planned.kind), kinds, strict=True):
-        own = found[word] = []
-        for _ in kind.blocks(planned.wrt, planned.order):
-            own += [place + k for k, _ in enumerate(next(parts))]
-            place = own[-1] + 1
-    return found
-
-
-def _is_alike(places: Mapping[str, Sequence[int]], other: PlannedFunction) -> bool:
-    """Whether a function keeps as many arrays of what it returns."""
-    return all(len(places[x]) == len(own) for x, own in _places(other).items())
 
 
 @dataclass(frozen=True)
 class _Writer:
     """Writes the pieces of an outline, and functions that call them."""
 
-    function: str
+    most: Made
     outline: Outline
     backend: Backend
+
+    @property
+    def function(self) -> str:
+        """The name of the formula."""
+        return self.most.planned.source.spec.name
 
     def name(self, piece: Piece) -> str:
         """What a piece is called."""
@@ -151,38 +267,76 @@ class _Writer:
         """The class of what a piece returns, if it has one."""
         return f"_{camel(self.name(piece)[1:])}" if piece.held else ""
 
-    def private(self, piece: Piece) -> Private:
-        """A piece as a function."""
+    def private(self, piece: Piece, form: int = 0) -> Private:
+        """A piece as a function; its arrays are those of one form."""
         held = {p.held: self.made(p) for p in self.outline.pieces if p.held}
-        text = written(piece.code, self.backend.alias)
-        roots = [one for line in piece.code.statements for one in operands(line)]
-        ops = [one.op for one in below([*roots, *piece.code.returns])]
-        kinds_of = {op.name: op.kind for op in ops if isinstance(op, Variable)}
+        texts = [written(code, self.backend.alias) for code in piece.forms]
+        every = [one.op for code in piece.forms for one in variables_of(code)]
+        types = {op.name: _type(op) for op in every if isinstance(op, Variable)}
+        built = self._built(piece, texts)
+        own = min(form, len(texts) - 1)
+        code, text = piece.forms[own], texts[own]
         made, returns = self.made(piece), ", ".join(text.returns)
         last = f"return {made}({returns})" if made else f"return {returns}"
         names = piece.outputs or map(str, range(len(text.returns)))
-        kinds = [x.kind for x in piece.code.returns]
+        body = replace(_union(texts, self.backend), lines=(*text.lines, last))
         return Private(
             self.name(piece),
-            tuple((x, held.get(x) or _type(kinds_of[x])) for x in piece.takes),
-            text.dims,
+            tuple((x, held.get(x) or types[x]) for x in piece.takes),
+            tuple(sorted({*body.dims, *(built.body.dims if built else ())})),
             self.doc(piece),
-            tuple((x, _type(kind)) for x, kind in zip(names, kinds, strict=True)),
-            Body(
-                (*text.lines, last),
-                (),
-                text.dims,
-                helpers=(*text.helpers, *self.backend.written(text.modules)),
-                modules=self.backend.imported(text.modules),
-                needs_dtype=text.needs_dtype,
-            ),
+            tuple((x, _type(one)) for x, one in zip(names, code.returns, strict=True)),
+            body,
             made,
+            built,
         )
 
-    def composed(self, function: Function, results: Sequence[str]) -> Function:
-        """A function that calls pieces for some results."""
+    def _built(self, piece: Piece, texts: Sequence[Written]) -> Function | None:
+        """The function whose results a piece returns as callers get them."""
+        if piece.shared or piece.of not in self.most.built:
+            return None
+        most, kind = self.most, self.most.kinds[piece.of]
+        forms = []
+        for text, whole in zip(texts, most.function.forms, strict=False):
+            holders = whole.holders if piece.of == most.own else ()
+            inside = (s for holder in holders for s in holder.sizes)
+            body = Body(text.lines, text.returns, (*text.dims, *inside))
+            forms.append(
+                replace(whole, kind=kind, body=body, holders=holders, choices=())
+            )
+        first, *others = forms
+        choices = [
+            replace(choice, function=own)
+            for choice, own in zip(most.function.choices, others, strict=False)
+        ]
+        compared = [d for x in most.planned.others for d in (x.less, *x.than)]
+        sizes = [s for d in compared for s in d.symbols] if choices else []
+        return chosen(first, choices, sizes)
+
+    def composed(
+        self, made: Made, codes: Sequence[Code], sizes: Mapping[str, int]
+    ) -> Function:
+        """A function that calls pieces for its results, in each of its forms."""
+        function = made.function
+        forms = [
+            self._composed(replace(own, cost=_cost(form, code, sizes)), made.words, k)
+            for k, (own, form, code) in enumerate(
+                zip(function.forms, made.forms, codes, strict=True)
+            )
+        ]
+        first, *others = forms
+        choices = tuple(
+            replace(choice, function=own)
+            for choice, own in zip(function.choices, others, strict=True)
+        )
+        body = replace(first.body, holds=held(codes[0], sizes))
+        return replace(first, body=body, choices=choices)
+
+    def _composed(
+        self, function: Function, results: Sequence[str], form: int
+    ) -> Function:
         called = self.outline.called(results)
-        calls = {piece: self.private(piece) for piece in called}
+        calls = {piece: self.private(piece, form) for piece in called}
         lines = [
             f"{', '.join(piece.given)} = {own.call}"
             for piece, own in calls.items()
@@ -198,25 +352,22 @@ class _Writer:
                 returns += text.returns
                 continue
             (piece,) = (p for p in called if not p.shared and p.of == result)
-            made, call = piece.code.returns, calls[piece].call
-            names = [
-                x.op.name if isinstance(x.op, Variable) else f"{result}_{k}"
-                for k, x in enumerate(made)
-            ]
-            if len(made) > 1:
-                lines.append(f"{', '.join(names)} = {call}")
-            else:
-                names = [call]
-            left, printer = iter(names), Printer(self.backend.alias)
-            at_hand = self.outline.returns[result]
-            returns += [printer.text(x) if x else next(left) for x in at_hand]
+            own, printer = [calls[piece].call], Printer(self.backend.alias)
+            at_hand = self.outline.returns[result] or (None,)
+            returns += [printer.text(x) if x else own.pop() for x in at_hand]
+        if len(returns) > 1 and len(", ".join(returns)) > LINE:
+            for k, result in enumerate(results):
+                if result in self.outline.own and not returns[k].isidentifier():
+                    lines.append(f"{self.most.name_of(result)} = {returns[k]}")
+                    returns[k] = self.most.name_of(result)
         return self._over(function, lines, returns, texts, calls)
 
     def calling(self, function: Function, piece: Piece, rest: Code) -> Function:
         """A function that calls a piece and does the rest itself."""
         own, text = self.private(piece), written(rest, self.backend.alias)
         lines = [f"{', '.join(piece.given)} = {own.call}", *text.lines]
-        return self._over(function, lines, text.returns, [text], {piece: own})
+        found = self._over(function, lines, text.returns, [text], {piece: own})
+        return replace(found, composed=False)
 
     def _over(
         self,
@@ -228,29 +379,45 @@ class _Writer:
     ) -> Function:
         """A function with other lines, and what these need."""
         given = {x for piece in calls for x in piece.given}
-        sizes = {x for text in texts for x in text.dims}
-        sizes |= {x for own in calls.values() for x in own.sizes}
-        sizes |= {x for holder in function.holders for x in holder.sizes}
-        modules = _once(x for text in texts for x in text.modules)
+        own = _union(texts, self.backend)
+        sizes = {*own.dims, *(x for private in calls.values() for x in private.sizes)}
         body = replace(
-            function.body,
+            own,
             lines=tuple(lines),
             returns=tuple(returns),
             dims=tuple(sorted(sizes - given)),
-            helpers=(
-                *_once(x for text in texts for x in text.helpers),
-                *self.backend.written(modules),
-            ),
-            modules=self.backend.imported(modules),
-            needs_dtype=any(x.needs_dtype for x in texts)
-            or any(own.body.needs_dtype for own in calls.values()),
+            positive=function.body.positive,
+            needs_dtype=own.needs_dtype
+            or any(private.body.needs_dtype for private in calls.values()),
+            refusals=function.body.refusals,
+            holds=function.body.holds,
         )
-        return replace(function, body=body, calls=tuple(calls.values()))
+        return replace(function, body=body, calls=tuple(calls.values()), composed=True)
 
 
-def _type(kind: str) -> str:
+def _union(texts: Sequence[Written], backend: Backend) -> Body:
+    """What several texts need, all in all."""
+    modules = _once(x for text in texts for x in text.modules)
+    helpers = _once(x for text in texts for x in text.helpers)
+    return Body(
+        (),
+        (),
+        _once(x for text in texts for x in text.dims),
+        helpers=(*helpers, *backend.written(modules)),
+        modules=backend.imported(modules),
+        needs_dtype=any(text.needs_dtype for text in texts),
+    )
+
+
+def _cost(form: Form, code: Code, sizes: Mapping[str, int]) -> str:
+    """What a form costs with other code."""
+    known = {**sizes, **form.hints}
+    return cost_of(cost_line(code, held(code, known), known), form.plan)
+
+
+def _type(one: Array | Variable) -> str:
     """The type of an array by what its entries are."""
-    return "Array" if kind == "float" else "Any"
+    return returned.array_type(one.dims) if one.kind == "float" else "Any"
 
 
 def _once(names: Iterable[str]) -> tuple[str, ...]:

@@ -103,16 +103,16 @@ PART_OF_A_PEAK = 16
 
 SHARE_OF_A_WHOLE = 1.05
 """Of its own time a function may take, where it is made of what others share."""
-SHARE_OF_MEMORY, SHARE_OF_FREED = 2, 1.1
+SHARE_OF_MEMORY, SHARE_OF_FREED = 2, 1.3
 """Of what it holds by itself it may hold then; and if it was written for memory."""
-LINES_OF_A_FUNCTION = 5
+LINES_OF_A_FUNCTION = 3
 """What a private function takes beside its statements: its first line, and what is
 told of it."""
 MOST_OUTPUTS = 2
 """What returns more returns an object with names."""
 CALLS_SAVED = 3
 """What repeats more statements of a private function than so many calls it."""
-LINES_SAVED, SHARE_OF_LINES = 6, 0.85
+LINES_SAVED, SHARE_OF_LINES = 4, 0.9
 """At least so many fewer lines there must be, and at most such a share of them left."""
 
 

@@ -121,7 +121,7 @@ def results(module: Any, given: dict[str, Any]) -> list[Any]:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_blocks_make_what_the_whole_does(name: str, dtype: type) -> None:
     text = SPECS[name][0]
-    assert re.search(LOOP, generate(with_hints(text)).split("def f_")[-1])
+    assert re.search(LOOP, generate(with_hints(text)).split("def _arrays")[0])
     assert not re.search(LOOP, generate(HEAD + text))
     given = data(name)
     given = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Add, Elementwise, Index, Multiply
-from tensorgen.arrays.outline import Outline, outlined, recalled
+from tensorgen.arrays.outline import Asked, Outline, outlined, recalled
 from tensorgen.arrays.places import WHOLE
 from tensorgen.arrays.statements import Let, Release, Statement, Store
 from tensorgen.ir.dims import Dim
@@ -57,8 +58,9 @@ def alone(code: Code, names: str, k: int) -> Code:
 
 
 def taken(code: Code, **others: Code) -> Outline | None:
-    given = {name: (other, [name]) for name, other in others.items()}
-    found = outlined(code, {"value": [0], "grad": [1]}, given, {}, ["x"])
+    asked = {name: Asked([other], [name]) for name, other in others.items()}
+    every = {"both": Asked([code], ["value", "grad"]), **asked}
+    found = outlined(code, {"value": [[0]], "grad": [[1]]}, every, {}, ["x"])
     return found[0] if found else None
 
 
@@ -103,15 +105,17 @@ def test_what_is_changed_belongs_to_what_changes_it() -> None:
     assert taken(late, grad=late) is None
 
 
-def test_memory_is_given_up_where_functions_end() -> None:
+def test_memory_is_given_up_behind_its_last_use_or_where_functions_end() -> None:
     code = whole()
-    lines = (*code.statements, Release(("p0",)))
+    lines = (*code.statements, Release(("p0", "p8", "v7")))
     value, grad = alone(code, "pv", 0), alone(code, "pg", 1)
     outline = taken(Code(lines, code.returns), value=value, grad=grad)
     assert outline is not None
-    assert Release(("p0",)) not in [
-        line for piece in outline.pieces for line in piece.code.statements
-    ]
+    parts, of_value, _ = outline.pieces
+    # p8 is returned, and v7 is read by the last statement of all.
+    assert parts.code.statements[2] == Release(("p0",))
+    both = (*parts.code.statements, *of_value.code.statements)
+    assert [line for line in both if isinstance(line, Release)] == [Release(("p0",))]
 
 
 def test_nothing_is_taken_apart_that_is_short() -> None:
@@ -196,3 +200,48 @@ def test_what_repeats_the_statements_of_a_piece_calls_it() -> None:
     lines.append(Let("s", of("cos", own("q4"))))
     again = recalled(outline.pieces[0], Code(tuple(lines), (own("s"),)), {})
     assert again is None or len(again.statements) > 3
+
+
+FORMS = """tensorgen: 1
+module: forms
+inputs: {b: [p], s: scalar, X: [n, p], t: [n], d: [n]}
+functions:
+  loss:
+    where: |
+      z = (log(t) - X @ b) / exp(s)
+    expr: sum(exp(z) - d * (z - s))
+    wrt: [b, s]
+    emit: [value, gradient, hessian]
+"""
+
+
+def test_all_forms_of_a_hessian_are_one_function() -> None:
+    text = generate(FORMS)
+    calls = functions(text)
+    assert len(re.findall(r"^    if n ?\* ?p", text, re.M)) == 1
+    for name in ("loss_hess", "loss_value_grad_hess"):
+        assert {"_loss_parts", "_loss_hess"} <= {*calls[name]}
+    # What both forms need is computed once, before they part.
+    _, _, body = text.partition("def _loss_hess(")
+    body, _, _ = body.partition("\ndef ")
+    assert body.count("hess_b_s = ") == 1
+
+
+def test_forms_agree_whoever_asks() -> None:
+    module = load(FORMS)
+    rng = np.random.default_rng(1)
+    for n, p in ((9, 3), (2, 7)):
+        given = {
+            "b": rng.standard_normal(p),
+            "s": 0.3,
+            "X": rng.standard_normal((n, p)),
+            "t": rng.uniform(1, 3, n),
+            "d": rng.integers(0, 2, n) * 1.0,
+        }
+        _, gradient, hessian = module.loss_value_grad_hess(**given)
+        alone = module.loss_hess(**given)
+        assert np.array_equal(hessian.dense(), alone.dense())
+        assert type(hessian.blocks["b", "b"]) is type(alone.blocks["b", "b"])
+        assert ("LossHessianBB" in str(type(alone.blocks["b", "b"]))) == (p > n)
+        for one, other in zip(gradient, module.loss_grad(**given), strict=True):
+            assert np.array_equal(one, other)

@@ -16,8 +16,8 @@ from tests.arrays.test_outline import SPEC
 def test_the_check_runs_what_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     made = share_code._Writer.private
 
-    def wrong(self: Any, piece: Any) -> Any:
-        found = made(self, piece)
+    def wrong(self: Any, *piece: Any) -> Any:
+        found = made(self, *piece)
         lines = [line.replace("np.expm1", "np.exp") for line in found.body.lines]
         body = replace(found.body, lines=tuple(lines))
         return replace(found, body=body)

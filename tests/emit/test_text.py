@@ -58,7 +58,6 @@ def hostile_module(text: str) -> Module:
         doc=text,
         formula=(text,),
         derivatives=(text,),
-        structure=(text,),
     )
     return module(function, doc=text, spec_name=text)
 

@@ -8,9 +8,9 @@ import pytest
 
 import tensorgen
 from tensorgen.explanation.formula_tree import Raw, Sign, Tree, names_in, read
-from tensorgen.explanation.matrix import matrix_notation
 from tensorgen.explanation.subjects import Subject
 from tensorgen.explanation.sum_ranges import SPACE, Equation
+from tensorgen.operators.matrix_notation import matrix_notation
 from tests.explanation.evaluate import FUNCTIONS, value
 from tests.explanation.told import GOLDEN, subject, told, told_of
 

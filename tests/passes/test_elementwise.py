@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from tests.made import generate, load
+from tests.made import generate, load, source
 
 HEAD = "tensorgen: 1\nmodule: elementwise\n"
 LIKELIHOOD = HEAD + """
@@ -60,9 +60,7 @@ functions:
 
 
 def statements(spec: str, name: str) -> str:
-    source = generate(spec)
-    text = re.split(r"\n(?=def |class )", source[source.index(f"def {name}(") :])[0]
-    return re.sub(r'"""[\s\S]*?"""', "", text)
+    return re.sub(r'"""[\s\S]*?"""', "", source(generate(spec), name))
 
 
 def test_logistic_functions_of_one_array_share_an_exponential() -> None:

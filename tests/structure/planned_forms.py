@@ -32,12 +32,12 @@ def planned(text: str) -> PlannedFunction:
 
 def chosen(hessian: PlannedFunction, sizes: Mapping[str, int]) -> int:
     """How many numbers the form holds that is taken at some sizes."""
-    plans = [
-        other.plan
+    held = [
+        entries(other.plan.formulas) if other.filled else _size(other.plan)
         for other in hessian.others
         if all(other.less.value(sizes) < size.value(sizes) for size in other.than)
     ]
-    return _size([*plans, hessian.plan][0]).value(sizes)
+    return [*held, _size(hessian.plan)][0].value(sizes)
 
 
 def hinted(text: str, sizes: Mapping[str, int]) -> int:

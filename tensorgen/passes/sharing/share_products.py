@@ -193,7 +193,7 @@ class Sharing:
             made
             for factor in own.counts
             for made in self.made.get(factor, {}).values()
-            if made.counts < own.counts and self._stands(made)
+            if made.counts <= own.counts and self._stands(made)
             if made.nodes[0] not in (*own.nodes, *own.others)
         ]
         self.context.graph.effort.spend(len(found) // 4)

@@ -11,17 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tensorgen.explanation.matrix_products import (
-    ATOM,
-    MATMUL,
-    POWER,
-    SUM,
-    TIMES,
-    NoMatrixError,
-    Part,
-    Parts,
-    enclosed,
-)
 from tensorgen.ir.aliases import Aliases
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.formula_text import number
@@ -47,6 +36,17 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.matrix_products import (
+    ATOM,
+    MATMUL,
+    POWER,
+    SUM,
+    TIMES,
+    NoMatrixError,
+    Part,
+    Parts,
+    enclosed,
+)
 from tensorgen.operators.promise_calls import is_promise
 
 LONGEST = 240
