@@ -58,7 +58,7 @@ WRONG = {
     ),
     "the entry k[1] is missing": ("f: {where: {'k[0]': w, 'k[2]': w}, expr: sum(k)}"),
     "of 'x' there are first entries alone": ("f: {where: {'x[0]': w}, expr: sum(x)}"),
-    "nothing gives the range of 'k'": "f: sum(w[0], k)",
+    "nothing determines the range of 'k'": "f: sum(w[0], k)",
     "the range of 'i' is not affine in the dims": "f[i]: w[2*i] + w[2*i + 1]",
     "the stride of a range is a whole number from 1 on": (
         "f: sum(w[i], i=range(n, 0, -1))"
@@ -74,7 +74,7 @@ WRONG = {
     "'gradient' is for scalars, and 'f' has shape (m, n)": (
         "f: {expr: X, wrt: X, emit: [gradient]}"
     ),
-    "'and' and 'or' cannot stand in an expression": "f: where(w > 0 and w < 1, w, 0)",
+    "'and' and 'or' cannot be used in an expression": "f: where(w > 0 and w < 1, w, 0)",
     "there is no operator '^'": "f: w^2",
     "'f' has several results": ("f: {expr: {loss: sum(w), twice: 2 * w}}\n  g: 1 + f"),
     "inside {...}, YAML cuts this expression at ','": (

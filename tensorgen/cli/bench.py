@@ -60,7 +60,7 @@ def _dims(
 @click.option(
     "--data",
     metavar="FILE.npz",
-    help="The arguments: inputs, and sizes that no shape gives, by their names.",
+    help="The arguments: inputs, and sizes in no shape, by their names.",
 )
 @click.option("--seed", type=int, default=0, help="Which random arguments.")
 @click.option(

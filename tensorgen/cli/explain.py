@@ -69,7 +69,7 @@ def command(
     to_stdout = shape is not None or (html is None and svg is None)
     if form != FORMATS[0] and to_stdout:
         raise click.UsageError(
-            "--format needs stdout: have --html or --svg write what is told to a file."
+            "--format needs stdout: write the explanation to a file by --html or --svg."
         )
     voice = Voice(quiet, form=form)
     try:

@@ -32,7 +32,7 @@ from tensorgen.errors import Source, SpecError
     "backends",
     multiple=True,
     type=click.Choice(BACKENDS),
-    help="What to generate for; by default what the spec says, or both.",
+    help="What to generate for; by default as set in the spec, or both.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if files are stale.")
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
@@ -48,8 +48,8 @@ from tensorgen.errors import Source, SpecError
 @click.option(
     "--support",
     type=click.Choice(SUPPORT),
-    help="Where checks, derivative objects and the like stand: in each module what it"
-    " uses, or in one file beside them all; by default what the spec says, or inline.",
+    help="Where checks, derivative objects and the like go: in each module what it"
+    " uses, or in one file for all of them; by default as set in the spec, or inline.",
 )
 @click.option(
     "--allow-external",
@@ -62,7 +62,7 @@ from tensorgen.errors import Source, SpecError
 @click.option(
     "--anew",
     is_flag=True,
-    help="Make modules again that their headers say are up to date. What writes"
+    help="Regenerate modules that are up to date by their headers. What writes"
     " nothing trusts no header.",
 )
 @click.option("--exit-code", "told", is_flag=True, help="Exit 1 if a file was written.")

@@ -28,7 +28,7 @@ STARTERS = (
     "-t",
     "--template",
     type=click.Choice(STARTERS),
-    help="The sort of problem; asked for on a terminal.",
+    help="The kind of problem; a prompt asks for it on a terminal.",
 )
 @click.option("--stdout", is_flag=True, help="Write no file; print the spec.")
 def command(path: str | None, template: str | None, stdout: bool) -> int:

@@ -17,7 +17,7 @@ from tensorgen.cli import streams
     default=0,
     help="Where to listen on this machine; by default where nobody else does.",
 )
-@click.option("--no-browser", is_flag=True, help="Open no browser; tell the address.")
+@click.option("--no-browser", is_flag=True, help="Open no browser; print the address.")
 def command(port: int, no_browser: bool) -> None:
     """Serve a page to type formulas on, to this machine alone (needs Starlette).
 

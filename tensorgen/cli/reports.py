@@ -18,7 +18,7 @@ Told = Sequence[tuple[str, Diagnostic]]
 
 RULES = {
     "spec": "A fault of a spec",
-    "unchecked": "A function that was not held against calculus",
+    "unchecked": "A function that was not checked against calculus",
     "zero": "A derivative that is zero everywhere",
     "dense": "A large derivative without a structure",
     "filled": "A dense derivative for which sparse matrices are filled in",

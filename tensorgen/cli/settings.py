@@ -71,7 +71,7 @@ def _settings(table: object, folder: Path) -> Settings:
     if not isinstance(allowed, bool):
         raise ValueError("'allow-external' is true or false")
     if output and "\0" in output:
-        raise ValueError("'output' is no path: it holds the character U+0000")
+        raise ValueError("'output' is no path: it contains the character U+0000")
     if mode is not None and mode not in MODES:
         raise ValueError(_not_one_of(f"the mode '{mode}'", mode, MODES))
     if support is not None and support not in SUPPORT:

@@ -30,7 +30,7 @@ ALL = "all"
 @click.option(
     "--data",
     metavar="FILE.npz",
-    help="Compare at one point: inputs, and sizes that no shape gives, by their names.",
+    help="Compare at one point: inputs, and sizes in no shape, by their names.",
 )
 @click.option(
     "-b",
@@ -38,7 +38,7 @@ ALL = "all"
     "backends",
     multiple=True,
     type=click.Choice(BACKENDS),
-    help="Which modules; by default those that the spec says, as far as they can run.",
+    help="Which modules; by default those that the spec names, as far as they can run.",
 )
 @click.option(
     "-o",

@@ -167,7 +167,7 @@ def _statements(subject: Subject, form: Form, parts: Mapping[str, str]) -> str:
 
     rows = []
     for line in lines(subject, form):
-        names = (lefts.get(x.removeprefix("held of "), "") for x in line.computes)
+        names = (lefts.get(x.removeprefix("part of "), "") for x in line.computes)
         classes = " ".join("s" + parts[x][1:] for x in names if x in parts)
         own = dedent(line.text)
         at, pieces = 0, []

@@ -163,7 +163,7 @@ def _size(e: Statement, tree: ast.expr, least: int = 0) -> Dim | None:
     if form is None or form.terms:
         if not e.unbound(tree):
             shown = e.expression.source(tree)
-            hint = "a size is made of dims and whole numbers"
+            hint = "a size is an expression in dims and integers"
             e.fault(f"'{shown}' is not a size", tree, hint=hint)
         return None
     constant = form.const.constant

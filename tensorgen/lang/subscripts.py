@@ -106,7 +106,7 @@ def select(
     items = list(tree.slice.elts) if isinstance(tree.slice, ast.Tuple) else [tree.slice]
     taken = [item for item in items if not _is_special(item)]
     if sum(map(_is_ellipsis, items)) > 1:
-        e.fault("'...' stands twice between the brackets", tree)
+        e.fault("'...' occurs twice between the brackets", tree)
         return None
     if len(taken) > base.order:
         shown = e.expression.source(tree.value)

@@ -30,7 +30,7 @@ def derivative_html(derivative: Any) -> str:
     else:
         rows.append(("structure", _structure(derivative)))
         names = (f"{x} {f.shape}" for x, f in derivative.factors.items())
-        rows.append(("holds", escape(", ".join(names))))
+        rows.append(("factors", escape(", ".join(names))))
     rows.append(("bytes", escape(_sizes(derivative))))
     table = "".join(
         f'<tr><td style="text-align: left">{left}</td>'

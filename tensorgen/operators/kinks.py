@@ -158,6 +158,6 @@ ROWS = (
         traits="quick",
         word="selected",
         arguments=("condition", "x", "y"),
-        doc="x where the condition holds, y elsewhere.",
+        doc="x where the condition is true, y elsewhere.",
     ),
 )

@@ -77,7 +77,7 @@ class Guard:
         path = scope["path"]
         given = [*path.split("/"), ""][1].encode("utf-8", "replace")
         if not secrets.compare_digest(given, self._token):
-            return PlainTextResponse("open the address that tensorgen play told", 403)
+            return PlainTextResponse("open the address printed by tensorgen play", 403)
         if path.count("/") == 1:  # what a page asks for is relative to its folder
             return RedirectResponse(f"{path}/")
         return None

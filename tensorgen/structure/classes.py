@@ -172,7 +172,7 @@ def few_class(structure: Structure, name: str, hessian: bool) -> StructuredClass
         if structure.tensor.vanishes
         else all_coordinates(structure, rows, columns)
     )
-    doc = "Rows, columns and values; those of the same place add up."
+    doc = "Rows, columns and values; duplicates are summed."
     methods = [
         *_matrices(structure),
         Method("_entries", "self", "tuple[Any, Any, Array]", doc, body, cached=True),

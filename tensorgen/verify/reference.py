@@ -85,7 +85,7 @@ class Interpreter:
         if "external" in called:
             raise Unfit("it calls functions from outside, which the reference lacks")
         if {STOPPED, "unknown"} <= called:
-            raise Unfit("the reference knows no constants within equations")
+            raise Unfit("the reference supports no constants within equations")
         if any(entries(x, sizes) > LARGEST for x in _reached(nodes)):
             raise TooLarge("its products have too many entries for the reference")
         self.nodes, self.sizes = nodes, sizes

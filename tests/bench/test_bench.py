@@ -180,7 +180,7 @@ def test_where_jax_loses_digits_the_formula_decides(bench: Command) -> None:
 def test_what_jax_would_hold_too_much_for_is_timed_alone(bench: Command) -> None:
     run = bench("fit.yaml", "both_hess", "--dims", "n=100,m=500", "-q")
     assert run.code == cli.FINE
-    assert "no times of JAX: its derivative is too large to be held whole" in run.out
+    assert "no times of JAX: its derivative is too large to be stored dense" in run.out
     assert re.search(r"^both_hess .* the formula: ", run.out, re.MULTILINE)
 
 

@@ -13,7 +13,7 @@ from tensorgen.operators.functions.array import OLD, Array, Build, Label, Misuse
 from tensorgen.operators.functions.reductions import normal_axis
 from tensorgen.operators.scans import places
 
-_INTEGERS = "an index array is an input with 'index', or what argsort makes"
+_INTEGERS = "an index array is an input with 'index', or what argsort returns"
 
 
 def bound_of(x: Array, at: str) -> Dim:
