@@ -208,7 +208,8 @@ def noted(spec: str) -> list[str]:
 def named(line: int, dims: str) -> str:
     return (
         f"a.yaml:{line}:3: note: f_hess has two forms and uses the one that needs "
-        f"least memory for the sizes of its arguments; hints for {dims} leave one [forms]"
+        "least memory for the sizes of its arguments; "
+        f"hints for {dims} leave one [forms]"
     )
 
 
