@@ -185,7 +185,7 @@ class SpecError(Exception):
 
 
 class SpecWarning(UserWarning):
-    """A spec that may not say what was meant, where Python is told of it."""
+    """A warning about a spec, issued in Python."""
 
 
 class InternalError(Exception):

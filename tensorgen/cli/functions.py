@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("functions")
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
-    """List the functions of the language, or tell all about one of them."""
+    """List the functions of the language, or describe one of them."""
     from tensorgen.explanation.function_reference import entries, page
 
     found = {entry.name: entry for entry in entries()}

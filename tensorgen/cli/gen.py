@@ -38,7 +38,9 @@ from tensorgen.errors import Source, SpecError
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
 @click.option("--stdout", is_flag=True, help="Write nothing; print the code.")
 @click.option(
-    "--force", is_flag=True, help="Overwrite files that are not ours, or were changed."
+    "--force",
+    is_flag=True,
+    help="Overwrite files that were not generated or were changed.",
 )
 @click.option(
     "--mode",
@@ -69,9 +71,9 @@ from tensorgen.errors import Source, SpecError
 @click.option(
     "--watch",
     is_flag=True,
-    help="Stay, and write modules again when a spec changes (needs watchfiles).",
+    help="Stay, and regenerate modules when a spec changes (needs watchfiles).",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@click.option("-q", "--quiet", is_flag=True, help="Report errors only.")
 @click.option(
     "-W",
     "warnings",

@@ -34,7 +34,7 @@ STARTERS = (
 def command(path: str | None, template: str | None, stdout: bool) -> int:
     """Write a commented spec to FILE, by default named after its template.
 
-    Never over a file that is there.
+    An existing file is never overwritten.
     """
     if template is None:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):

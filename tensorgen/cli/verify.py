@@ -26,7 +26,9 @@ ALL = "all"
 
 @click.command("verify")
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC... [FUNCTION]")
-@click.option("--seed", type=int, default=0, help="Which random points; by default 0.")
+@click.option(
+    "--seed", type=int, default=0, help="Seed of random points; by default 0."
+)
 @click.option(
     "--data",
     metavar="FILE.npz",
@@ -57,8 +59,8 @@ ALL = "all"
     is_flag=True,
     help="Let modules import and call the functions that specs name as external.",
 )
-@click.option("--json", "as_json", is_flag=True, help="A list for machines.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Report errors only.")
 def command(
     specs: tuple[str, ...],
     seed: int,
@@ -70,7 +72,7 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Hold the modules of the SPECs against what these say, by numbers.
+    """Compare the modules of the SPECs with their formulas, numerically.
 
     Values are compared with an interpreter of the formulas, derivatives with its
     complex steps and their differences, objects with their dense arrays: at random

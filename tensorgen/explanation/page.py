@@ -182,7 +182,7 @@ def _statements(subject: Subject, form: Form, parts: Mapping[str, str]) -> str:
 
 def _drawing(subject: Subject, parts: Mapping[str, str]) -> list[str]:
     dag = dag_of(subject)
-    title = "<h3>What is computed of what</h3>"
+    title = "<h3>The graph of computations</h3>"
     if len(dag.vertices) > MOST_VERTICES:
         return [title, f"<p>{len(dag.vertices)} values: tensorgen explain --dot</p>"]
     return [title, f'<div class="wide">{picture(dag, parts)}</div>']

@@ -77,7 +77,7 @@ def _taken(build: Build, x: Array, indices: Array, axis: int) -> Array:
 
 
 def one_hot(build: Build, indices: Array, n: Dim | None = None) -> Array:
-    """Rows of zeros with a one at each index; n entries, or one more than the largest index."""
+    """Rows of zeros with a one at each index; n entries, or as many as indices need."""
     bound = bound_of(indices, "indices")
     if n is not None:
         build.require(bound, n, "'one_hot'", "n")

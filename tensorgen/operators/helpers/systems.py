@@ -11,7 +11,7 @@ class _Sparse:
     """A square matrix of few entries, eliminated once; needs {scipy}.
 
     Entries are given as rows, columns and values that broadcast against each other.
-    Those of the same place add up; what lies outside of the matrix is left out.
+    Duplicates are summed; entries outside the matrix are ignored.
     """
 
     def __init__(self, size: int, *entries: Any) -> None:
