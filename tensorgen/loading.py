@@ -15,7 +15,7 @@ from tensorgen.files import LARGEST_TEXT, read_regular
 
 
 class LoadedModule(ModuleType):
-    """A module that was made in memory; notebooks show it as a table of functions.
+    """A module that was built in memory; notebooks show it as a table of functions.
 
     `spec_name` is the name that the spec gives it.
     """

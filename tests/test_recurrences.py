@@ -307,9 +307,9 @@ FAULTS = {
     "e[t] = y[t] - phi*e[t - 1]": "the first entry of 'e' has to be given",
     "h = h + y": "'h' is defined by itself",
     "x[0] = x0\nx[t + 1] = A @ x[t]": "nothing determines how far 't' goes",
-    "x[0] = x0\nx[t + 1] = A @ x[t + 2] + u[t]": "made by a later step",
+    "x[0] = x0\nx[t + 1] = A @ x[t + 2] + u[t]": "computed by a later step",
     "x[0] = x0\nx[t + 1] = A @ x + u[t]": "no whole array here",
-    "x[0] = 0\nx[t + 1] = x[t] + u[t]": "gives the shape (n,), but entry 0 has ()",
+    "x[0] = 0\nx[t + 1] = x[t] + u[t]": "has the shape (n,), but entry 0 has ()",
     "x[0] = x0": "there are first entries alone",
     "x[1] = x0\nx[t + 1] = x[t] + u[t]": "first entries of 'x' begin at 0",
     "x[0] = x0\nx[2*t] = x[t] + u[t]": "'2*t' is no position of an entry",
@@ -318,7 +318,7 @@ FAULTS = {
         "entries of one step need each other"
     ),
     "x[0] = x0\nx[t + 1] = x[t] + u[t]\nx[3] = x0": "first entries of 'x' begin at 0",
-    "x[0] = x0\nx[t + 1] = x[5] + u[t]": "is made by a step",
+    "x[0] = x0\nx[t + 1] = x[5] + u[t]": "is computed by a step",
     "x[0] = x0\nx[t=range(1, T)] = x[t - 1] + u[t + 1]": "u[t + 1]",
     "x[0] = x0\nx[t + 1] = (x[t]*y)[t] + u[t]": "shapes do not match",
     "x[0] = x0\nx[t + 1, 0] = x[t, 1]\nx[t + 1, 1] = x[t, 0]": (

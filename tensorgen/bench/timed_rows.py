@@ -33,7 +33,7 @@ from tensorgen.verify.reference import Unfit
 from tensorgen.verify.verified_modules import Subject as Module
 
 MOST_BYTES = 4 << 30
-"""What a function may hold, as far as it is known before."""
+"""The memory that a function may need, as far as it is known before."""
 
 
 @dataclass

@@ -17,7 +17,7 @@ Array = Any
 Value = Callable[..., Array]
 
 LARGEST = 100_000_000
-"""The most numbers that JAX may hold of one array of derivatives."""
+"""The most numbers that JAX may store of one array of derivatives."""
 
 
 class Twins:

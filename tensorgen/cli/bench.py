@@ -36,7 +36,7 @@ def _dims(
         if not name.isidentifier() or not sign:
             raise click.BadParameter(f"'{part}' is no size: n=100,m=20 is expected")
         if not size.isdecimal() or int(size) < 1:
-            raise click.BadParameter(f"'{part}': a size is a whole number from 1 on")
+            raise click.BadParameter(f"'{part}': a size is a positive integer")
         found[name] = int(size)
     return found
 

@@ -93,7 +93,7 @@ def _explained(
     mode: str | None,
     allow_external: bool,
 ) -> Explained | None:
-    """What is told, or None after saying what is wrong."""
+    """What is shown, or None after reporting what is wrong."""
     from tensorgen.explanation.subjects import UnknownFunctionError, explained
 
     settings = read_settings(Path(spec).absolute().parent)

@@ -50,7 +50,7 @@ def _call(entry: Entry) -> str:
 
 
 def _short(entry: Entry) -> str:
-    """What is said of it, or what it is made of, or its derivative."""
+    """What its documentation says, or its definition, or its derivative."""
     from tensorgen.explanation.function_reference import partials
 
     if not entry.doc and not entry.sample:

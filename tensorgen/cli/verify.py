@@ -1,4 +1,4 @@
-"""`tensorgen verify`: all that modules compute, held against what their specs say."""
+"""`tensorgen verify`: all that modules compute, compared with their specs."""
 
 from __future__ import annotations
 

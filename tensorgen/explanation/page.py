@@ -114,7 +114,7 @@ def _section(
         '<div class="both"><div>',
         "<h3>Formula</h3>",
         *(_equation(e, parts) for e in subject.equations),
-        *(f"<p>{escaped(x)}: too long to be read</p>" for x in subject.unreadable),
+        *(f"<p>{escaped(x)}: too long to be shown</p>" for x in subject.unreadable),
         *_texts("In matrices", matrix_rows(subject)),
         *_texts("Structure", structure_rows(subject)),
         *_texts(f"Cost{sizes_title(subject)}", cost_rows(subject)),

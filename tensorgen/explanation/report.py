@@ -63,7 +63,7 @@ def formula_rows(subject: Subject) -> list[str]:
     """The formulas in index notation, each with the ranges of its indices."""
     found = [row for e in subject.equations for row in equation_rows(e)]
     for name in subject.unreadable:
-        found.append(f"{name}: too long to be read; see the statements")
+        found.append(f"{name}: too long to be shown; see the statements")
     return found
 
 

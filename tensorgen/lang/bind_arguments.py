@@ -183,14 +183,14 @@ def _plain(kind: str, tree: ast.expr) -> object:
             raise _Unfit("True or False")
         case "integer" if isinstance(value, int) and not isinstance(value, bool):
             if abs(value) > LARGEST:
-                raise _Unfit("a smaller whole number")
+                raise _Unfit("a smaller integer")
             return value
         case "integer":
-            raise _Unfit("a whole number")
+            raise _Unfit("an integer")
         case "string" if isinstance(value, str):
             return value
         case "string":
-            raise _Unfit("a text in quotes")
+            raise _Unfit("a string in quotes")
         case "order" if value is None or isinstance(value, int | str | Fraction):
             return value
         case "order":

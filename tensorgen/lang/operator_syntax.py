@@ -37,7 +37,7 @@ _REFUSED: dict[type[ast.AST], tuple[str, str | None]] = {
     ast.Tuple: ("a row of values", "a list is written in brackets: [1, 2, 3]"),
     ast.Lambda: ("'lambda'", "write a definition with parameters"),
     ast.NamedExpr: ("':='", "names are defined under 'where'"),
-    ast.JoinedStr: ("a text", None),
+    ast.JoinedStr: ("a string", None),
     ast.Starred: ("'*' in front of a value", None),
     ast.ListComp: ("a comprehension", "index notation does it: f[i]: ..."),
     ast.GeneratorExp: ("a comprehension", "index notation does it: sum(x[i], i)"),

@@ -76,7 +76,7 @@ def _structure(derivative: Any) -> str:
 
 
 def _sizes(derivative: Any) -> str:
-    """What it holds, and what the whole array would."""
+    """The memory that it takes, and that of the whole array."""
     text = f"{derivative.nbytes:,}"
     entries = 1
     for size in getattr(derivative, "tensor_shape", ()):

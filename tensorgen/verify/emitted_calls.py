@@ -47,7 +47,7 @@ class Arguments:
         return Arguments(changed(self.plain), changed(self.keyword))
 
     def text(self) -> str:
-        """What stands between the parentheses."""
+        """The text between the parentheses."""
         return ", ".join([*self.plain, *(f"{x}={x}" for x in self.keyword)])
 
     @property

@@ -44,7 +44,7 @@ def only(text: str, *parts: str) -> None:
         ("functions: {f: 1}", ["1:1: the file does not say 'tensorgen: 1'"]),
         ("tensorgen: 2\nfunctions: {f: 1}", ["1:12: the format version '2'"]),
         ("tensorgen: 1.0\nfunctions: {f: 1}", ["'1.0' is unknown"]),
-        ("tensorgen:\nfunctions: {f: 1}", ["1:1:", "must be a text, not nothing"]),
+        ("tensorgen:\nfunctions: {f: 1}", ["1:1:", "must be a string, not nothing"]),
         ("tensorgen: 1\n", ["1:1: the file has no 'functions'"]),
         ("tensorgen: 1\nfunctions:\n", ["2:1:", "must be a mapping, not nothing"]),
         ("tensorgen: 1\n---\na: 1\n", ["2:1:", "a second one starts"]),
@@ -55,7 +55,7 @@ def only(text: str, *parts: str) -> None:
         ("tensorgen: 1\nbackends: [jax]\nfunctions: {f: 1}", ["2:12: 'jax' is not"]),
         ("tensorgen: 1\nsupport: shard\nfunctions: {f: 1}", ["2:10: 'shard' is no"]),
         ("tensorgen: 1\nbackends: []\nfunctions: {f: 1}", ["2:1:", "names none"]),
-        ("tensorgen: 1\nfunctions: {f: 1}\ndoc: [a]", ["3:1: 'doc' must be a text"]),
+        ("tensorgen: 1\nfunctions: {f: 1}\ndoc: [a]", ["3:1: 'doc' must be a string"]),
     ],
 )
 def test_what_is_wrong_with_the_file_as_a_whole_is_said(

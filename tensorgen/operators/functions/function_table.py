@@ -96,7 +96,7 @@ _ROWS = (
     _row("kron", linalg.kron, "lengths multiplied axis by axis"),
     _row("cross", linalg.cross, "(..., 3)"),
     _row("matmul", linalg.matmul_, "as of a @ b"),
-    _row("einsum", einsum.einsum, "as the labels say", spread="operands"),
+    _row("einsum", einsum.einsum, "given by the labels", spread="operands"),
     _row("tensordot", einsum.tensordot, "the axes left of a, then of b"),
     _row("trace", linalg.trace, "A.shape[2:]"),
     _row("tr", linalg.trace, "A.shape[2:]", "The same as trace."),
