@@ -268,7 +268,7 @@ class Derivatives:
 
 
 HEAD = """\
-| PyTorch | tensorgen | THOAD | order 1 holds | order 2 holds | order 3 holds |
+| PyTorch | tensorgen | THOAD | order 1 stores | order 2 stores | order 3 stores |
 | --- | --- | --- | --- | --- | --- |
 """
 

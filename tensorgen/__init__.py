@@ -50,10 +50,10 @@ def load(
     mode: str = "cross-country",
     allow_external: bool = False,
 ) -> ModuleType:
-    """Return the module that a spec describes, made in memory.
+    """Return the module that a spec describes, built in memory.
 
     Takes what `generate` takes. Tracebacks and `inspect.getsource` show its lines,
-    which nobody has laid out: that would take as long as all the rest.
+    which are not formatted: that would take as long as all the rest.
     """
     remarks: list[Remark] = []
     source = source_of(text_or_path)

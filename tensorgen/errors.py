@@ -23,7 +23,7 @@ class Source:
 
     @classmethod
     def decode(cls, name: str, data: bytes) -> Source:
-        """Return the source that a file holds; raises `SpecError` if it is no text.
+        """Return the source in a file; raises `SpecError` if it is no text.
 
         Line ends are unified, so that a checkout's line ends change no output.
         """
@@ -82,7 +82,7 @@ class Text:
         return cls(value, Source(name, value), tuple(range(len(value) + 1)))
 
     def span(self, start: int = 0, end: int | None = None) -> Span:
-        """Return where the characters `start … end - 1` of the value stand."""
+        """Return the positions of the characters `start … end - 1` of the value."""
         start, end = self._within(start, end)
         first = self.positions[start]
         # Not positions[end], which may lie behind an indentation or a quote.
@@ -185,7 +185,7 @@ class SpecError(Exception):
 
 
 class SpecWarning(UserWarning):
-    """A spec that may not say what was meant, where Python is told of it."""
+    """A warning about a spec, issued in Python."""
 
 
 class InternalError(Exception):
@@ -237,7 +237,7 @@ class Faults:
         return bool(self._found)
 
     def raise_if_any(self) -> None:
-        """Raise one `SpecError` with all faults in the order of their places."""
+        """Raise one `SpecError` with all faults in the order of their positions."""
         if self._found:
             raise SpecError(sorted(self._found, key=_place))
 
@@ -342,7 +342,7 @@ def _label_rows(row: _Row, marks: list[Mark]) -> Iterator[str]:
 
 
 class _Row:
-    """One source line as it is printed, and where its characters come to stand."""
+    """One source line as it is printed, and the columns of its characters."""
 
     def __init__(self, anchor: Span) -> None:
         text = anchor.source.text

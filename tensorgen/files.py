@@ -13,7 +13,7 @@ LARGEST_TEXT = 2**20
 
 
 class Found(NamedTuple):
-    """What a file held, and which file in which state that was."""
+    """What a file contained, and which file in which state that was."""
 
     data: bytes
     identity: tuple[int, ...]

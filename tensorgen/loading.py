@@ -15,7 +15,7 @@ from tensorgen.files import LARGEST_TEXT, read_regular
 
 
 class LoadedModule(ModuleType):
-    """A module that was made in memory; notebooks show it as a table of functions.
+    """A module that was built in memory; notebooks show it as a table of functions.
 
     `spec_name` is the name that the spec gives it.
     """
@@ -68,7 +68,7 @@ def loaded(
     allow_external: bool = False,
     note: Callable[[Remark], None] = lambda remark: None,
 ) -> LoadedModule:
-    """Return the module that a spec describes, made in memory.
+    """Return the module that a spec describes, built in memory.
 
     Tracebacks and `inspect.getsource` show its lines, which nobody has laid out: that
     would take as long as all the rest.

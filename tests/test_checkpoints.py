@@ -187,10 +187,10 @@ def test_few_states_are_held_at_a_time() -> None:
 def test_the_docstring_says_what_is_kept() -> None:
     root, number = module(cut(LONG, "sqrt")), module(cut(LONG, "{x: 100}"))
     told = [" ".join(text.split()) for text in (root, number, module(LONG))]
-    kept = "numbers, among them of T steps every state of one run of"
+    kept = "numbers, including of T steps every state of one run of"
     assert f"{kept} isqrt(T) + 1, and the first of each run" in told[0]
     assert f"{kept} 100, and the first of each run" in told[1]
-    assert "numbers, among them all states of T steps" in told[2]
+    assert "numbers, including all states of T steps" in told[2]
 
 
 def test_the_other_library_goes_by_runs_alike() -> None:
@@ -247,9 +247,9 @@ functions:
 
 FAULTS = {
     "{y: sqrt}": ("'y' is no name under 'where'", "names that step stand"),
-    "{z: sqrt}": ("'z' is no recurrence, and has no states to keep", "leave 'z' out"),
-    "{x: 0}": ("a state is kept after 1 step at least", "write sqrt, or after"),
-    "-3": ("a state is kept after 1 step at least", "write sqrt, or after"),
+    "{z: sqrt}": ("'z' is no recurrence, and has no states to store", "leave 'z' out"),
+    "{x: 0}": ("a state is stored after 1 step at least", "write sqrt, or after"),
+    "-3": ("a state is stored after 1 step at least", "write sqrt, or after"),
     "{x: root}": ("'root' is no checkpoint", "write sqrt, or after"),
     "{x: [1]}": ("'x' takes sqrt or a number of steps, not a list", "write sqrt"),
     "{}": ("'checkpoint' names nothing", "write {x: sqrt}"),

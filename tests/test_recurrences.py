@@ -307,33 +307,33 @@ def test_steps_have_as_many_entries_as_the_first_where_nothing_says_it() -> None
 FAULTS = {
     "e[t] = y[t] - phi*e[t - 1]": "the first entry of 'e' has to be given",
     "h = h + y": "'h' is defined by itself",
-    "x[0] = x0\nx[t + 1] = A @ x[t]": "nothing says how far 't' goes",
-    "x[0] = x0\nx[t + 1] = A @ x[t + 2] + u[t]": "made by a later step",
+    "x[0] = x0\nx[t + 1] = A @ x[t]": "nothing determines how far 't' goes",
+    "x[0] = x0\nx[t + 1] = A @ x[t + 2] + u[t]": "computed by a later step",
     "x[0] = x0\nx[t + 1] = A @ x + u[t]": "no whole array here",
-    "x[0] = 0\nx[t + 1] = x[t] + u[t]": "gives the shape (n,), but entry 0 has ()",
+    "x[0] = 0\nx[t + 1] = x[t] + u[t]": "has the shape (n,), but entry 0 has ()",
     "x[0] = x0": "there are first entries alone",
     "x[1] = x0\nx[t + 1] = x[t] + u[t]": "first entries of 'x' begin at 0",
-    "x[0] = x0\nx[2*t] = x[t] + u[t]": "'2*t' is no place of an entry",
+    "x[0] = x0\nx[2*t] = x[t] + u[t]": "'2*t' is no position of an entry",
     "x[0] = x0\nx[t + 1] = x[t]\nx[t + 2] = x[t]": "'x' has two steps",
     "p[0] = x0\nq[0] = x0\np[t + 1] = q[t + 1] + u[t]\nq[t + 1] = p[t + 1]": (
         "entries of one step need each other"
     ),
     "x[0] = x0\nx[t + 1] = x[t] + u[t]\nx[3] = x0": "first entries of 'x' begin at 0",
-    "x[0] = x0\nx[t + 1] = x[5] + u[t]": "is made by a step",
+    "x[0] = x0\nx[t + 1] = x[5] + u[t]": "is computed by a step",
     "x[0] = x0\nx[t=range(1, T)] = x[t - 1] + u[t + 1]": "u[t + 1]",
     "x[0] = x0\nx[t + 1] = (x[t]*y)[t] + u[t]": "shapes do not match",
     "x[0] = x0\nx[t + 1, 0] = x[t, 1]\nx[t + 1, 1] = x[t, 0]": (
-        "hint: entries of one step are a list, and nothing says how far 't' goes: "
-        "x[t=range(1, T)] = [..., ...] of x[t - 1]"
+        "hint: entries of one step are a list, and nothing determines how far 't' "
+        "goes: x[t=range(1, T)] = [..., ...] of x[t - 1]"
     ),
     "x[0] = x0\nx[t + 1, 0] = x[t, 1]\nx[t + 1, 1] = u[t, 0]": (
         "hint: entries of one step are a list: x[t + 1] = [..., ...]"
     ),
     "v[T, j=range(T + 1)] = j\nv[t - 1, j] = (v[t, j] + v[t, j + 1])/2": (
-        "hint: what each step makes has T + 1 entries: where(j < T, ..., 0)"
+        "hint: what each step computes has T + 1 entries: where(j < T, ..., 0)"
     ),
     "x[0] = x0\nk[t] = A @ x[t]\nx[t=range(T) + 1] = x[t] + k[t]": (
-        "hint: x[t + 1] = ..., and another line says how far: k[t=range(T)] = ..."
+        "hint: x[t + 1] = ..., and another line determines how far: k[t=range(T)] = ..."
     ),
     "x[0] = x0\nx[t=range(T) + 1] = A @ x[t]": (
         "hint: of entries t + 1 the range is that of all: x[t=range(1, T + 1)] = ..."

@@ -279,7 +279,7 @@ def test_a_module_for_cupy_takes_its_sparse_matrices(module: ModuleType) -> None
             same(other.loss_grad(**on).get(), module.loss_grad(w, A, y))
             same(other.loss_hess(**on).dense().get(), module.loss_hess(w, A, y).dense())
             same(other.gram(on["A"], on["y"]).get(), module.gram(A, y))
-        hint = r"got ndarray; cupyx.scipy.sparse.csr_matrix\(A\) makes one"
+        hint = r"got ndarray; cupyx.scipy.sparse.csr_matrix\(A\) converts it"
         with pytest.raises(TypeError, match=hint):
             other.product(on["w"], on["y"])
         with pytest.raises(TypeError, match=r"^A: expected a CuPy array"):

@@ -47,7 +47,7 @@ def test_where_unknowns_cannot_stand_is_said() -> None:
     text = HEAD + "y: {shape: [n], equation: A @ y - x}\nfunctions:\n  "
     with pytest.raises(SpecError, match="'y' is an unknown"):
         tensorgen.generate(text + "f: {expr: sum(y), wrt: y}")
-    with pytest.raises(SpecError, match="what an equation gives is no function"):
+    with pytest.raises(SpecError, match="what an equation determines is no function"):
         tensorgen.generate(text + "f: {root: y - x}")
 
 

@@ -1,6 +1,6 @@
 """Where were the cameras, and what did they see? Pictures put together to a scene.
 
-Each sighting ties one camera to one point: the Hessian holds a small block a camera,
+Each sighting ties one camera to one point: the Hessian stores a small block a camera,
 one a point and one a sighting, and `solve` eliminates the points first, as programs for
 bundle adjustment do. Cameras and points are simulated, and the pictures have noise. The
 scene may be moved and scaled as a whole, which the small shift of Newton's method takes
@@ -77,7 +77,7 @@ def run() -> Run:
         "sightings": str(len(data["c"])),
         "error before, pixels": f"{before:.2f}",
         "error after": f"{rms:.4f}",
-        "numbers that the Hessian holds": f"{held:.0%} of all",
+        "numbers that the Hessian stores": f"{held:.0%} of all",
     }
     found = {"v": v, "problem": problem, "start": start, "rms": rms, "count": count}
     return Run(numbers, draw, found | {"hessian": hessian, "data": data, "true": true})

@@ -2,7 +2,7 @@
 
 Each student and each lecturer has a few numbers and an intercept. Given those of the
 lecturers the loss is quadratic in the students', and couples no two of them: the
-Hessian holds a small block a student, and one Newton step solves all. The data are
+Hessian stores a small block a student, and one Newton step solves all. The data are
 73421 ratings of lectures at ETH Zurich (`lme4::InstEval`).
 """
 

@@ -1,7 +1,7 @@
 """A beam of rubber that bends under its weight, as a mesh of triangles.
 
 The energy of each triangle depends on its three corners, which it reads by an index
-array; the Hessian holds a block an element, as finite element codes do, and `solve`
+array; the Hessian stores a block an element, as finite element codes do, and `solve`
 eliminates in the sparse matrix that these add up to.
 """
 

@@ -1,6 +1,6 @@
 """A soap film in a frame: of all surfaces with this edge, the one of the least area.
 
-Each height meets six neighbours, and the Hessian holds a number for each pair instead
+Each height meets six neighbours, and the Hessian stores a number for each pair instead
 of 2.3 million; Newton's method eliminates in the sparse matrix. The frame is that of
 Scherk's surface, `log(cos y / cos x)`, which is known since 1834 to be minimal.
 """
@@ -48,6 +48,6 @@ def run() -> Run:
         "heights": str(u.size),
         "area": f"{float(problem.value(v)):.5f}",
         "largest distance from Scherk's surface": f"{error:.5f}",
-        "bytes that the Hessian holds, of a dense one": f"{held / 8 / u.size**2:.2%}",
+        "bytes that the Hessian stores, of a dense one": f"{held / 8 / u.size**2:.2%}",
     }
     return Run(numbers, draw, {"u": u, "error": error, "problem": problem, "v": v})

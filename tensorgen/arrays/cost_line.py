@@ -50,20 +50,20 @@ def _dim(number: SupportsIndex) -> Dim:
 
 
 def cost_line(code: Code, most: Dim, sizes: Mapping[str, int]) -> str:
-    """Return the arithmetic of code, and the `most` numbers that it holds at a time.
+    """Return the arithmetic of code, and its peak memory, the `most` numbers at a time.
 
     The largest terms at some `sizes` are said: three, or as few as make 95 percent.
     """
     flops, numbers = (leading(x, sizes) for x in (arithmetic(code), most))
     told = [f"{powers(flops)} flops"] * bool(flops.terms)
-    told += [f"holds {powers(numbers)} numbers"] * bool(numbers.terms)
+    told += [f"peak memory {powers(numbers)} numbers"] * bool(numbers.terms)
     return "; ".join(told)
 
 
 def held(code: Code, sizes: Mapping[str, int]) -> Dim:
-    """Return the most numbers that code holds at a time.
+    """Return the most numbers that code stores at a time.
 
-    Which statement holds most follows from some `sizes`.
+    Which statement stores most follows from some `sizes`.
     """
     return _dim(peak(code, lambda dim: Amount.of(dim, sizes)))
 

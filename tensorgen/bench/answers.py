@@ -1,4 +1,4 @@
-"""Results held against what they ought to be, before anything is timed.
+"""Results compared with what they ought to be, before anything is timed.
 
 Against JAX, number by number; where it has no counterpart, against the formula: a
 result that is multiplied by directions is a derivative along them, which complex steps

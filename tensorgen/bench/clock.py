@@ -1,4 +1,4 @@
-"""How long calls take, measured in turns, and how much memory they hold at once."""
+"""How long calls take, measured in turns, and their peak memory."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _elapsed(task: Task, repeat: int) -> float:
 
 
 def peak(task: Task) -> int:
-    """Return the bytes that NumPy holds at once at most while a task runs.
+    """Return the peak memory of NumPy in bytes while a task runs.
 
     What is there before does not count, its result does.
     """

@@ -33,7 +33,7 @@ from tensorgen.verify.reference import Unfit
 from tensorgen.verify.verified_modules import Subject as Module
 
 MOST_BYTES = 4 << 30
-"""What a function may hold, as far as it is known before."""
+"""The memory that a function may need, as far as it is known before."""
 
 
 @dataclass
@@ -141,7 +141,7 @@ class Bench:
         flops, numbers = (int(Amount.of(x, known)) for x in subject.costs(form))
         row = Row(subject.name, dict(sizes), flops, 8 * numbers)
         if row.modelled > MOST_BYTES:
-            row.reason = f"it would hold {row.modelled / 1e9:.3g} GB: choose --dims"
+            row.reason = f"it would need {row.modelled / 1e9:.3g} GB: choose --dims"
         return row
 
     def _point(self, function: ElaboratedFunction, sizes: Mapping[str, int]) -> Case:

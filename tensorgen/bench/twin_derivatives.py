@@ -17,7 +17,7 @@ Array = Any
 Value = Callable[..., Array]
 
 LARGEST = 100_000_000
-"""The most numbers that JAX may hold of one array of derivatives."""
+"""The most numbers that JAX may store of one array of derivatives."""
 
 
 class Twins:
@@ -79,7 +79,7 @@ class Twins:
         order = {"jacobian": 1, "dense_jacobian": 1, "hessian": 2, "dense_hessian": 2}
         for part in kind.beside or kind.parts:
             if numbers.get(order.get(part.name, 0), 0) > LARGEST:
-                raise NoTwinError("its derivative is too large to be held whole")
+                raise NoTwinError("its derivative is too large to be stored dense")
 
     def _value(self, x: Any, data: Any) -> Array:
         (found,) = self._twin({**x, **data})

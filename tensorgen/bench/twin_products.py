@@ -67,7 +67,7 @@ class Product:
     def _chosen(
         self, form: Affine, others: Sequence[Affine], summed: bool
     ) -> int | None:
-        """A label that a delta gives, one of those that are summed or not."""
+        """A label that a delta determines, one of those that are summed or not."""
         # What stands within a lookup cannot be replaced by a form.
         fixed = looked_up([form, *others])
         for atom, coefficient in reversed(form.terms):
@@ -134,7 +134,7 @@ class Product:
         return self._jnp.broadcast_to(value[clipped], lengths), grid
 
     def _sliced(self, value: Array, axis: int, form: Affine) -> Array:
-        """What an axis has at the places `c * label + const`, zeros outside."""
+        """The entries of an axis at `c * label + const`, zeros outside."""
         ((label, step),) = form.terms
         count, start = self._sizes[label], self._walk.size(form.const)
         if (start, step, count) == (0, 1, value.shape[axis]):
@@ -200,7 +200,7 @@ class Product:
         return operands
 
     def _is_free(self, label: int, own: list[int], operands: list[Operand]) -> bool:
-        """Whether a label is summed, stands in two factors once, and nowhere else."""
+        """Whether a label is summed, occurs in two factors once, and nowhere else."""
         uses = sum(x.count(label) for _, x in operands)
         told = any(label in c.form.labels for c in self._masks)
         forms = [*self._read.values(), *self._placed.values()]

@@ -55,7 +55,7 @@ class Places(Walks):
         found = np.argmax(np.concatenate([equal, none], axis=-1).astype(bool), axis=-1)
         return np.where(found == len(keys), len(keys) + beyond, found)
 
-    def _np__last_place(self, number: Array) -> Array:
+    def _np__last_index(self, number: Array) -> Array:
         return np.maximum(number - 1, 0)
 
     def _counted(self, symbol: str, keys: Array, limits: Array) -> Array:

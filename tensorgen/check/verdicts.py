@@ -58,7 +58,7 @@ REAL_POINTS = 120
 CONCLUSIVE = 6
 """Points that are tried with floating-point numbers, and those that have values."""
 TOO_LARGE = f"an array of more than {MOST_ENTRIES:,} entries at small sizes"
-NO_VALUE = "what it is stated to be has no value at any point that was tried"
+NO_VALUE = "its formula has no value at any point that was tried"
 TOLERANCE = 1e-6
 """How far floating-point numbers may differ, relative to the largest."""
 

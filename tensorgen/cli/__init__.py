@@ -61,7 +61,7 @@ class _Commands(click.Group):
     is_eager=True,
     expose_value=False,
     callback=show_versions,
-    help="Show the version, and those of what it rests on.",
+    help="Show the version, and those of its dependencies.",
 )
 def cli() -> None:
     """Compile tensor functions to NumPy and CuPy modules with exact derivatives."""

@@ -36,7 +36,7 @@ def _dims(
         if not name.isidentifier() or not sign:
             raise click.BadParameter(f"'{part}' is no size: n=100,m=20 is expected")
         if not size.isdecimal() or int(size) < 1:
-            raise click.BadParameter(f"'{part}': a size is a whole number from 1 on")
+            raise click.BadParameter(f"'{part}': a size is a positive integer")
         found[name] = int(size)
     return found
 
@@ -55,14 +55,14 @@ def _dims(
     "--seconds",
     type=click.FloatRange(min=LEAST),
     default=0.5,
-    help="How long each function is called again and again; by default 0.5.",
+    help="How long each function is called repeatedly; by default 0.5.",
 )
 @click.option(
     "--data",
     metavar="FILE.npz",
-    help="The arguments: inputs, and sizes that no shape gives, by their names.",
+    help="The arguments: inputs, and sizes in no shape, by their names.",
 )
-@click.option("--seed", type=int, default=0, help="Which random arguments.")
+@click.option("--seed", type=int, default=0, help="Seed of the random arguments.")
 @click.option(
     "--threads",
     type=click.IntRange(min=1),
@@ -87,14 +87,14 @@ def _dims(
     type=click.Choice(MODES),
     help="Generate the module in memory in this order of differentiation.",
 )
-@click.option("--no-jax", is_flag=True, help="Leave JAX out, also where it is there.")
+@click.option("--no-jax", is_flag=True, help="Leave out JAX even if it is installed.")
 @click.option(
     "--allow-external",
     is_flag=True,
     help="Let the module import and call the functions that the spec names.",
 )
-@click.option("--json", "as_json", is_flag=True, help="All of it, for machines.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Report errors only.")
 def command(
     spec: str,
     function: str | None,
@@ -113,10 +113,10 @@ def command(
 ) -> int:
     """Time the functions of SPEC, or of FUNCTION, beside their modelled cost.
 
-    Arguments are random, of the sizes that the spec hints at, and keep its promises.
-    Each result is compared before it is timed: with JAX, which is timed in turns with
-    it, or with the formula. The module is taken as it is on disk; if it is not there,
-    it is generated in memory. Exit code 1 says that a result is wrong.
+    Arguments are random, of the sizes that the spec hints at, and satisfy its
+    promises. Each result is compared before it is timed: with JAX, which is timed in
+    turns with it, or with the formula. The module is taken as it is on disk; if it is
+    not there, it is generated in memory. Exit code 1 reports that a result is wrong.
     """
     _limit(threads)
     settings = Settings(

@@ -1,4 +1,4 @@
-"""Faults of ours: said to be ours, and kept so that somebody can see why."""
+"""Bugs of tensorgen: reported as such, and saved for inspection."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tensorgen.cli.codes import SHELLS
 @click.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
-    """Print what makes a shell complete commands, options and files.
+    """Print a script by which a shell completes commands, options and files.
 
     For bash, for example, put this line into ~/.bashrc:
 

@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     "--dot",
     "shape",
     flag_value="dot",
-    help="Print what is computed of what, as Graphviz DOT.",
+    help="Print the graph of computations as Graphviz DOT.",
 )
 @click.option("--steps", "shape", flag_value="steps", help="Print what each pass did.")
 @click.option("--html", metavar="FILE", help="Write all of it to a page.")
 @click.option(
-    "--svg", metavar="FILE", help="Draw what is computed of what (needs Graphviz)."
+    "--svg", metavar="FILE", help="Draw the graph of computations (needs Graphviz)."
 )
-@click.option("--force", is_flag=True, help="Overwrite files that are not ours.")
+@click.option("--force", is_flag=True, help="Overwrite files that were not generated.")
 @click.option(
     "--allow-external",
     is_flag=True,
     help="Explain specs that name functions from outside; none of them is called.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@click.option("-q", "--quiet", is_flag=True, help="Report errors only.")
 @format_option
 def command(
     spec: str,
@@ -69,7 +69,7 @@ def command(
     to_stdout = shape is not None or (html is None and svg is None)
     if form != FORMATS[0] and to_stdout:
         raise click.UsageError(
-            "--format needs stdout: have --html or --svg write what is told to a file."
+            "--format needs stdout: write the explanation to a file by --html or --svg."
         )
     voice = Voice(quiet, form=form)
     try:
@@ -93,7 +93,7 @@ def _explained(
     mode: str | None,
     allow_external: bool,
 ) -> Explained | None:
-    """What is told, or None after saying what is wrong."""
+    """What is shown, or None after reporting what is wrong."""
     from tensorgen.explanation.subjects import UnknownFunctionError, explained
 
     settings = read_settings(Path(spec).absolute().parent)

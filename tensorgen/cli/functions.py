@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("functions")
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
-    """List the functions of the language, or tell all about one of them."""
+    """List the functions of the language, or describe one of them."""
     from tensorgen.explanation.function_reference import entries, page
 
     found = {entry.name: entry for entry in entries()}
@@ -50,7 +50,7 @@ def _call(entry: Entry) -> str:
 
 
 def _short(entry: Entry) -> str:
-    """What is said of it, or what it is made of, or its derivative."""
+    """What its documentation says, or its definition, or its derivative."""
     from tensorgen.explanation.function_reference import partials
 
     if not entry.doc and not entry.sample:

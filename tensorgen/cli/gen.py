@@ -32,13 +32,15 @@ from tensorgen.errors import Source, SpecError
     "backends",
     multiple=True,
     type=click.Choice(BACKENDS),
-    help="What to generate for; by default what the spec says, or both.",
+    help="What to generate for; by default as set in the spec, or both.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if files are stale.")
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
 @click.option("--stdout", is_flag=True, help="Write nothing; print the code.")
 @click.option(
-    "--force", is_flag=True, help="Overwrite files that are not ours, or were changed."
+    "--force",
+    is_flag=True,
+    help="Overwrite files that were not generated or were changed.",
 )
 @click.option(
     "--mode",
@@ -48,8 +50,8 @@ from tensorgen.errors import Source, SpecError
 @click.option(
     "--support",
     type=click.Choice(SUPPORT),
-    help="Where checks, derivative objects and the like stand: in each module what it"
-    " uses, or in one file beside them all; by default what the spec says, or inline.",
+    help="Where checks, derivative objects and the like go: in each module what it"
+    " uses, or in one file for all of them; by default as set in the spec, or inline.",
 )
 @click.option(
     "--allow-external",
@@ -62,16 +64,16 @@ from tensorgen.errors import Source, SpecError
 @click.option(
     "--anew",
     is_flag=True,
-    help="Make modules again that their headers say are up to date. What writes"
+    help="Regenerate modules that are up to date by their headers. What writes"
     " nothing trusts no header.",
 )
 @click.option("--exit-code", "told", is_flag=True, help="Exit 1 if a file was written.")
 @click.option(
     "--watch",
     is_flag=True,
-    help="Stay, and write modules again when a spec changes (needs watchfiles).",
+    help="Stay, and regenerate modules when a spec changes (needs watchfiles).",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@click.option("-q", "--quiet", is_flag=True, help="Report errors only.")
 @click.option(
     "-W",
     "warnings",

@@ -28,13 +28,13 @@ STARTERS = (
     "-t",
     "--template",
     type=click.Choice(STARTERS),
-    help="The sort of problem; asked for on a terminal.",
+    help="The kind of problem; a prompt asks for it on a terminal.",
 )
 @click.option("--stdout", is_flag=True, help="Write no file; print the spec.")
 def command(path: str | None, template: str | None, stdout: bool) -> int:
     """Write a commented spec to FILE, by default named after its template.
 
-    Never over a file that is there.
+    An existing file is never overwritten.
     """
     if template is None:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -15,7 +15,7 @@ from tensorgen.cli.codes import FINE, WRONG
 @click.option(
     "--stdio",
     is_flag=True,
-    help="Speak on standard input and output, which is done anyway.",
+    help="Use standard input and output, which is the default.",
 )
 def command(stdio: bool) -> int:
     """Serve editors: faults as you type, formulas and structure under the pointer.

@@ -63,7 +63,7 @@ def read_data(voice: Voice, path: str) -> dict[str, Any] | None:
     try:
         with np.load(path, allow_pickle=False) as file:
             if not hasattr(file, "files"):
-                raise ValueError("it holds one array, and names are needed: .npz")
+                raise ValueError("it is a single array without a name; use .npz")
             return {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError) as error:
         reason = getattr(error, "strerror", None) or str(error)

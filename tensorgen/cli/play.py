@@ -15,13 +15,13 @@ from tensorgen.cli import streams
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Where to listen on this machine; by default where nobody else does.",
+    help="Where to listen on this machine; by default a free port.",
 )
-@click.option("--no-browser", is_flag=True, help="Open no browser; tell the address.")
+@click.option("--no-browser", is_flag=True, help="Open no browser; print the address.")
 def command(port: int, no_browser: bool) -> None:
     """Serve a page to type formulas on, to this machine alone (needs Starlette).
 
-    Whoever has its address can use it: there is a secret in it.
+    Whoever has its address can use it: it contains a secret.
     """
     try:
         from tensorgen.play.http_server import serve

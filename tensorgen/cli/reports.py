@@ -14,20 +14,20 @@ from tensorgen import __version__
 from tensorgen.errors import Diagnostic, Span
 
 Told = Sequence[tuple[str, Diagnostic]]
-"""Severities ("error", "warning" or "note") and what is told."""
+"""Severities ("error", "warning" or "note") and what is reported."""
 
 RULES = {
     "spec": "A fault of a spec",
-    "unchecked": "A function that was not held against calculus",
+    "unchecked": "A function that was not checked against calculus",
     "zero": "A derivative that is zero everywhere",
     "dense": "A large derivative without a structure",
     "filled": "A dense derivative for which sparse matrices are filled in",
     "promise": "A promise that would help",
     "forms": "A function whose form depends on sizes",
-    "hurried": "A function that takes long to plan, whose first plan is taken",
+    "hurried": "A function that takes long to plan, whose first plan is used",
     "matrices": "A product by entries that looks like one of matrices",
 }
-"""What is told, by its codes."""
+"""What is reported, by its codes."""
 
 GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -74,7 +74,7 @@ def _github(told: Told) -> str:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """What GitHub takes for an end stands as a number."""
+    """What GitHub takes for an end is escaped as a number."""
     for c in "%\r\n" + more:
         text = text.replace(c, f"%{ord(c):02X}")
     return text
@@ -118,7 +118,7 @@ COLUMNS = "unicodeCodePoints"
 
 
 def _place(span: Span | None) -> dict[str, Any]:
-    """Where a span stands; nothing but the file where that has no text."""
+    """The position of a span; only the file where that has no text."""
     if span is None:
         return dict.fromkeys(("file", "line", "column", "end_line", "end_column"))
     found: dict[str, Any] = {"file": span.source.name}

@@ -13,8 +13,8 @@ from tensorgen.cli import streams
 def command() -> None:
     """Print the JSON Schema of spec files.
 
-    Editors with a YAML language server complete and check a spec that says in its
-    first line where the schema is:
+    Editors with a YAML language server complete and check a spec that names the schema
+    in its first line:
 
         # yaml-language-server: $schema=tensorgen.schema.json
     """

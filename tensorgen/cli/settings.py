@@ -33,7 +33,7 @@ class Settings:
 
 
 def read_settings(folder: Path) -> Settings:
-    """Return the settings that hold for the specs of a folder."""
+    """Return the settings that apply to the specs of a folder."""
     import tomllib
 
     for place in (folder, *folder.parents):
@@ -66,12 +66,12 @@ def _settings(table: object, folder: Path) -> Settings:
     output, mode = table.get("output"), table.get("mode")
     support = table.get("support")
     if not all(isinstance(x, str | None) for x in (output, mode, support)):
-        raise ValueError("'output', 'mode' and 'support' are texts")
+        raise ValueError("'output', 'mode' and 'support' are strings")
     allowed = table.get("allow-external", False)
     if not isinstance(allowed, bool):
         raise ValueError("'allow-external' is true or false")
     if output and "\0" in output:
-        raise ValueError("'output' is no path: it holds the character U+0000")
+        raise ValueError("'output' is no path: it contains the character U+0000")
     if mode is not None and mode not in MODES:
         raise ValueError(_not_one_of(f"the mode '{mode}'", mode, MODES))
     if support is not None and support not in SUPPORT:

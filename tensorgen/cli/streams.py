@@ -85,7 +85,7 @@ def say(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Say a line that may hold names of files, which may hold anything."""
+    """Print a line that may contain names of files, which may contain anything."""
     say(printable(text))
 
 

@@ -1,4 +1,4 @@
-"""`tensorgen verify`: all that modules compute, held against what their specs say."""
+"""`tensorgen verify`: all that modules compute, compared with their specs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ ALL = "all"
 
 @click.command("verify")
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC... [FUNCTION]")
-@click.option("--seed", type=int, default=0, help="Which random points; by default 0.")
+@click.option(
+    "--seed", type=int, default=0, help="Seed of random points; by default 0."
+)
 @click.option(
     "--data",
     metavar="FILE.npz",
-    help="Compare at one point: inputs, and sizes that no shape gives, by their names.",
+    help="Compare at one point: inputs, and sizes in no shape, by their names.",
 )
 @click.option(
     "-b",
@@ -38,7 +40,7 @@ ALL = "all"
     "backends",
     multiple=True,
     type=click.Choice(BACKENDS),
-    help="Which modules; by default those that the spec says, as far as they can run.",
+    help="Which modules; by default those that the spec names, as far as they can run.",
 )
 @click.option(
     "-o",
@@ -57,8 +59,8 @@ ALL = "all"
     is_flag=True,
     help="Let modules import and call the functions that specs name as external.",
 )
-@click.option("--json", "as_json", is_flag=True, help="A list for machines.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what is wrong.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Report errors only.")
 def command(
     specs: tuple[str, ...],
     seed: int,
@@ -70,7 +72,7 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Hold the modules of the SPECs against what these say, by numbers.
+    """Compare the modules of the SPECs with their formulas, numerically.
 
     Values are compared with an interpreter of the formulas, derivatives with its
     complex steps and their differences, objects with their dense arrays: at random

@@ -20,7 +20,7 @@ format_option = click.option(
     "form",
     type=click.Choice(FORMATS),
     default=FORMATS[0],
-    help="How faults and warnings are told: as text on stderr, or on stdout for"
+    help="How faults and warnings are reported: as text on stderr, or on stdout for"
     " machines.",
 )
 

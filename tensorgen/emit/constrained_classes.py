@@ -166,15 +166,15 @@ def _docstring(problem: ConstrainedProblem, has_data: bool) -> str:
             for x in limited
         ]
 
-    parts = [[f"{problem.sense} between bounds, as solvers ask for it."]]
+    parts = [[f"{problem.sense} between bounds, in the form that solvers expect."]]
     if problem.doc:
         parts.append(paragraph(problem.doc))
-    first = "The vector holds, raveled in C order and concatenated:"
+    first = "The vector contains, raveled in C order and concatenated:"
     parts.append([first, "", *rows(problem.variables)])
     if problem.constraints:
         first = "The constraints and their multipliers likewise:"
         parts.append([first, "", *rows(problem.constraints)])
-    kept = "What was computed at the last vector is kept until another one comes."
+    kept = "What was computed at the last vector is cached until another one comes."
     once = "The data are converted once, to double precision. " * has_data
     more = "The methods are the callbacks of cyipopt. "
     parts.append(paragraph(more + once + kept))

@@ -234,7 +234,7 @@ def _structure(function: Function) -> list[str]:
         return [*equation(f"Structure: {first}", ""), *more]
     found = [row for first, *more in rows for row in (*equation(first), *more)]
     for choice in function.choices:
-        found.append(f"    if {choice.condition}, to hold less:")
+        found.append(f"    if {choice.condition}, to save memory:")
         for first, *more in _of_results(choice.function):
             found += [f"    {row}" for row in (*equation(first), *more)]
     return ["Structure:", *found] if found else []

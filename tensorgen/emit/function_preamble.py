@@ -354,7 +354,7 @@ def bindings(parameters: list[Parameter], known: Plan, needed: list[str]) -> lis
     for symbol in unbound:
         text = f"{symbol} = {known.sources[symbol][0]}"
         if symbol in known.free:
-            text += f"  # of {known.free[symbol].dim}, the sum is all that matters"
+            text += f"  # of {known.free[symbol].dim}, only the sum matters"
         result.append(text)
     return result
 

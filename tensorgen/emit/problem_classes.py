@@ -119,10 +119,10 @@ def _docstring(bound: BoundFunction, unknowns: list[Parameter]) -> str:
     also = " and what does not depend on the vector is computed"
     return docstring(
         [f"`{bound.function}` bound to its data, as a function of one flat vector."],
-        ["The vector holds, raveled in C order and concatenated:", "", *rows],
+        ["The vector contains, raveled in C order and concatenated:", "", *rows],
         paragraph(
             f"The data are converted{also if bound.held else ''} once. "
-            "What was computed at the last vector is kept until another one comes."
+            "What was computed at the last vector is cached until another one comes."
         ),
     )
 

@@ -28,7 +28,7 @@ JOINT = "JointHessian"
 JOINT_DERIVATIVE = "JointDerivative"
 SPARSE_JOINT = "_SparseJointHessian"
 
-WHY = "# what holds less at these sizes"
+WHY = "# the form that needs less memory"
 
 
 def array_type(dims: tuple[Dim, ...]) -> str:

@@ -120,10 +120,10 @@ def _docstring(solver: Solver, function: Function) -> str:
     rows = [
         *filled("Arguments: ", names),
         f"    start : {size}, where to start; {default} by default",
-        "    tol : how small the last step is, relative to the solution",
-        "    max_steps : how many steps are taken at most",
+        "    tol : bound on the last step, relative to the solution",
+        "    max_steps : the maximum number of steps",
         f"Returns: {size}",
-        "Raises: TypeError, ValueError; NotConverged: the steps lead to no solution.",
+        "Raises: TypeError, ValueError; NotConverged: the iteration does not converge.",
     ]
     return docstring(
         [summary],

@@ -1,4 +1,4 @@
-"""What a spec becomes, told to a reader: formulas, structure, costs, statements.
+"""What a spec becomes, shown to a reader: formulas, structure, costs, statements.
 
 | file                 | holds                                                         |
 |----------------------|---------------------------------------------------------------|

@@ -49,7 +49,7 @@ def picture(dag: Dag, parts: Mapping[str, str]) -> str:
     high = layout.count * (_HIGH + _BETWEEN) - _BETWEEN + 8
     found = [
         f'<svg viewBox="0 0 {layout.width:.0f} {high}" width="{layout.width:.0f}"'
-        f' height="{high}" role="img" aria-label="what is computed of what">'
+        f' height="{high}" role="img" aria-label="graph of computations">'
     ]
     lines: dict[str, None] = {}
     told = []

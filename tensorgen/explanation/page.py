@@ -114,7 +114,7 @@ def _section(
         '<div class="both"><div>',
         "<h3>Formula</h3>",
         *(_equation(e, parts) for e in subject.equations),
-        *(f"<p>{escaped(x)}: too long to be read</p>" for x in subject.unreadable),
+        *(f"<p>{escaped(x)}: too long to be shown</p>" for x in subject.unreadable),
         *_texts("In matrices", matrix_rows(subject)),
         *_texts("Structure", structure_rows(subject)),
         *_texts(f"Cost{sizes_title(subject)}", cost_rows(subject)),
@@ -167,7 +167,7 @@ def _statements(subject: Subject, form: Form, parts: Mapping[str, str]) -> str:
 
     rows = []
     for line in lines(subject, form):
-        names = (lefts.get(x.removeprefix("held of "), "") for x in line.computes)
+        names = (lefts.get(x.removeprefix("part of "), "") for x in line.computes)
         classes = " ".join("s" + parts[x][1:] for x in names if x in parts)
         own = dedent(line.text)
         at, pieces = 0, []
@@ -182,7 +182,7 @@ def _statements(subject: Subject, form: Form, parts: Mapping[str, str]) -> str:
 
 def _drawing(subject: Subject, parts: Mapping[str, str]) -> list[str]:
     dag = dag_of(subject)
-    title = "<h3>What is computed of what</h3>"
+    title = "<h3>The graph of computations</h3>"
     if len(dag.vertices) > MOST_VERTICES:
         return [title, f"<p>{len(dag.vertices)} values: tensorgen explain --dot</p>"]
     return [title, f'<div class="wide">{picture(dag, parts)}</div>']

@@ -63,7 +63,7 @@ def formula_rows(subject: Subject) -> list[str]:
     """The formulas in index notation, each with the ranges of its indices."""
     found = [row for e in subject.equations for row in equation_rows(e)]
     for name in subject.unreadable:
-        found.append(f"{name}: too long to be read; see the statements")
+        found.append(f"{name}: too long to be shown; see the statements")
     return found
 
 
@@ -85,7 +85,7 @@ def matrix_rows(subject: Subject) -> list[str]:
 
 
 def structure_rows(subject: Subject) -> list[str]:
-    """What each derivative object is, and how many numbers it holds."""
+    """What each derivative object is, and how many numbers it stores."""
     planned, rows = subject.planned, []
     holders = [h for f in subject.function.alone for h in f.holders]
     for k, holder in zip(planned.tensors, holders, strict=False):
@@ -100,7 +100,7 @@ def structure_rows(subject: Subject) -> list[str]:
             rows += equation(text, "")
         stored = entries(planned.plan.parts[k])
         numbers = prod(whole, start=ONE)
-        rows.append(f"{_INDENT}holds {amount(stored, subject.hints)}")
+        rows.append(f"{_INDENT}stores {amount(stored, subject.hints)}")
         if stored != numbers:
             rows[-1] += f" of {amount(numbers, subject.hints)}"
         rows[-1] += " numbers"
@@ -108,17 +108,17 @@ def structure_rows(subject: Subject) -> list[str]:
 
 
 def cost_rows(subject: Subject) -> list[str]:
-    """The arithmetic of each form, and what it holds."""
+    """The arithmetic and the peak memory of each form."""
     return [row for form in subject.forms for row in _costs(subject, form)]
 
 
 def _costs(subject: Subject, form: Form) -> list[str]:
     flops, numbers = subject.costs(form)
     when = f"if {form.condition}: " if form.condition else ""
-    kept = form.function.cost.partition(", among them ")[2]
-    holds = f"holds {amount(numbers, subject.hints)} numbers"
-    holds += f", among them {kept}" * bool(kept)
-    return [f"{when}{amount(flops, subject.hints)} flops", *textwrap.wrap(holds, 84)]
+    kept = form.function.cost.partition(", including ")[2]
+    memory = f"peak memory {amount(numbers, subject.hints)} numbers"
+    memory += f", including {kept}" * bool(kept)
+    return [f"{when}{amount(flops, subject.hints)} flops", *textwrap.wrap(memory, 84)]
 
 
 def amount(dim: Dim, sizes: Mapping[str, int]) -> str:

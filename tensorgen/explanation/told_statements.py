@@ -70,7 +70,7 @@ def _line(
 ) -> Line:
     computes = [known[x] for x in names if x in known]
     computes += [
-        f"held of {fields[x]}" for x in names if x in fields and x not in known
+        f"part of {fields[x]}" for x in names if x in fields and x not in known
     ]
     reads = [known[x] for x in dict.fromkeys(_names(text)) if x in known]
     reads = [x for x in reads if x not in computes]

@@ -62,7 +62,7 @@ class Modules(build_py):  # type: ignore[misc]
         for package in self.packages or ():
             if path.parent == Path(self.get_package_dir(package)):
                 return Path(*package.split(".")) / path.name
-        raise SetupError(f"{path} would stand in no package of the project")
+        raise SetupError(f"{path} would be in no package of the project")
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         """Return what is installed, with what was generated."""

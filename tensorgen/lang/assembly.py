@@ -66,7 +66,7 @@ def _key(side: Side) -> Key:
         if place.at is not None:
             at = place.at.constant
             if at is None or at < 0 or at != int(at):
-                hint = "they are numbered 0, 1, 2, and a step gives all others"
+                hint = "they are numbered 0, 1, 2, and a step computes all others"
                 name = str(place.at)
                 if name.isidentifier():
                     # Beside numbers of entries, what is a dim is no index.
@@ -222,7 +222,7 @@ class Assembly:
         numbers = tuple(None if at is None else at.constant for at in key)
         known = next((k for k in self.sides[base.id] if k == numbers), None)
         if known is None:
-            message = f"'{base.id}' has no such entry while it is put together"
+            message = f"'{base.id}' has no such entry while it is assembled"
             hint = f"entries are taken one by one, as in {self._example(base.id)}"
             e.fault(message, tree, [(self._side(base.id).span, "here")], hint)
             return True, None
@@ -239,7 +239,7 @@ class Assembly:
 
     def whole(self, e: Statement, name: str, tree: ast.expr) -> None:
         """Report a name without an entry."""
-        message = f"'{name}' is put together here, and no whole array yet"
+        message = f"'{name}' is assembled here, and no whole array yet"
         hint = f"take one of its entries, as in {self._example(name)}"
         e.fault(message, tree, [(self._side(name).span, "here")], hint)
 

@@ -163,7 +163,7 @@ def _size(e: Statement, tree: ast.expr, least: int = 0) -> Dim | None:
     if form is None or form.terms:
         if not e.unbound(tree):
             shown = e.expression.source(tree)
-            hint = "a size is made of dims and whole numbers"
+            hint = "a size is an expression in dims and integers"
             e.fault(f"'{shown}' is not a size", tree, hint=hint)
         return None
     constant = form.const.constant
@@ -183,14 +183,14 @@ def _plain(kind: str, tree: ast.expr) -> object:
             raise _Unfit("True or False")
         case "integer" if isinstance(value, int) and not isinstance(value, bool):
             if abs(value) > LARGEST:
-                raise _Unfit("a smaller whole number")
+                raise _Unfit("a smaller integer")
             return value
         case "integer":
-            raise _Unfit("a whole number")
+            raise _Unfit("an integer")
         case "string" if isinstance(value, str):
             return value
         case "string":
-            raise _Unfit("a text in quotes")
+            raise _Unfit("a string in quotes")
         case "order" if value is None or isinstance(value, int | str | Fraction):
             return value
         case "order":

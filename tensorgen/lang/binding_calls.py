@@ -210,7 +210,7 @@ def _stride(e: Statement, tree: ast.expr) -> int | None:
     if stride is not None and stride > 0:
         return stride
     hint = "reverse positions instead: x[n - 1 - i]" if stride else None
-    e.fault("the stride of a range is a whole number from 1 on", tree, hint=hint)
+    e.fault("the stride of a range is a positive integer", tree, hint=hint)
     return None
 
 

@@ -41,7 +41,7 @@ def _of(
         for one in named:
             definition = names[str(one.name)]
             marks = [(one.text.span(), ""), (definition.name_text.span(), "no step")]
-            message = f"'{one.name}' is no recurrence, and has no states to keep"
+            message = f"'{one.name}' is no recurrence, and has no states to store"
             hint = f"leave '{one.name}' out"
             faults.add(message, one.text.span(), marks=marks, hint=hint)
         return None
@@ -49,7 +49,7 @@ def _of(
         if other.length != named[0].length:
             marks = [(x.text.span(), "") for x in (named[0], other)]
             message = f"'{named[0].name}' and '{other.name}' step together"
-            hint = "their states are kept at the same steps: name one of them"
+            hint = "their states are stored at the same steps: name one of them"
             faults.add(message, other.text.span(), marks=marks, hint=hint)
     own = [*named, *(x for x in checkpoints if x.name is None)]
     return own[0] if own else None

@@ -42,7 +42,7 @@ def comparison(e: Statement, tree: ast.Compare) -> Array | None:
     result: Array | None = None
     for left, op, right in _pairs(tree):
         if type(op) not in _NAMES:
-            e.fault("'in' and 'is' cannot stand in an expression", tree)
+            e.fault("'in' and 'is' cannot be used in an expression", tree)
             return None
         values = e.values((left, right))
         if values is None:

@@ -99,7 +99,7 @@ def _unknown(e: Statement, tree: ast.Call, name: str, thing: Thing | None) -> No
     )
     if thing is not None or name in e.scope:
         what = thing.what if thing is not None else "an index"
-        hint = "write it without parentheses; brackets give positions"
+        hint = "write it without parentheses; brackets index it"
         if thing is not None and thing.what == "a function":
             hint = f"its value is written without arguments: {name}"
         e.fault(f"'{name}' is {what} and takes no arguments", tree.func, hint=hint)

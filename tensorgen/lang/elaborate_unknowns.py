@@ -330,7 +330,7 @@ def _open(
         message = (
             f"the dim '{in_spec(symbol)}' follows from no argument of '{own.name}'"
         )
-        hint = f"an input of shape [{in_spec(symbol)}] in it says how large it is"
+        hint = f"an input of shape [{in_spec(symbol)}] in it determines its size"
         session.faults.add(message, own.given.name_text.span(), hint=hint)
     return None if found and own.parameters else found
 

@@ -89,14 +89,14 @@ MEANT = {
     "svd": "svdvals(A) are the singular values",
     "qr": "of A = Q @ R the factor R.T is cholesky(A.T @ A)",
     "lu": "solve(A, b) solves, logdet(A) is the determinant's logarithm",
-    "argmax": "argsort(x) has the place of the largest entry last: argsort(x)[-1]",
-    "argmin": "argsort(x) has the place of the smallest entry first: argsort(x)[0]",
+    "argmax": "argsort(x) has the index of the largest entry last: argsort(x)[-1]",
+    "argmin": "argsort(x) has the index of the smallest entry first: argsort(x)[0]",
     "quantile": "sort(x) has the entries in order, and median(x) is the middle one",
     "percentile": "sort(x) has the entries in order, and median(x) is the middle one",
     "topk": "the k largest entries are flip(sort(x))[:k]",
     "linspace": "it is a + (b - a) * arange(n) / (n - 1)",
-    "swapaxes": "transpose(A, (0, 2, 1)) gives the axes in any order",
-    "moveaxis": "transpose(A, (0, 2, 1)) gives the axes in any order",
+    "swapaxes": "transpose(A, (0, 2, 1)) permutes the axes",
+    "moveaxis": "transpose(A, (0, 2, 1)) permutes the axes",
     "trapz": "it is sum(diff(x) * (y[1:] + y[:-1])) / 2",
     "cov": "it is centered(X.T) @ centered(X.T).T / n",
     "cdist": "index notation does it: D[i, j] = norm(X[i] - Y[j])",
@@ -114,7 +114,7 @@ VALUES = {
     "nan": "what has no value is left out by a range or a condition",
     "Inf": "infinity is written inf",
     "infty": "infinity is written inf",
-    "None": "None stands between brackets alone, for a new axis",
+    "None": "None occurs between brackets alone, for a new axis",
 }
 """Hints by what other languages call a value."""
 

@@ -37,11 +37,11 @@ _REFUSED: dict[type[ast.AST], tuple[str, str | None]] = {
     ast.Tuple: ("a row of values", "a list is written in brackets: [1, 2, 3]"),
     ast.Lambda: ("'lambda'", "write a definition with parameters"),
     ast.NamedExpr: ("':='", "names are defined under 'where'"),
-    ast.JoinedStr: ("a text", None),
+    ast.JoinedStr: ("a string", None),
     ast.Starred: ("'*' in front of a value", None),
     ast.ListComp: ("a comprehension", "index notation does it: f[i]: ..."),
     ast.GeneratorExp: ("a comprehension", "index notation does it: sum(x[i], i)"),
-    ast.Slice: ("':'", "slices stand in brackets behind an array"),
+    ast.Slice: ("':'", "slices are written in brackets after an array"),
 }
 _REFUSED_OPERATORS: dict[type[ast.AST], tuple[str, str | None]] = {
     ast.BitXor: ("^", "powers are written with **"),
@@ -94,7 +94,7 @@ def operation(e: Statement, tree: ast.expr) -> Array | None:
         case ast.List():
             return _list(e, tree)
     what, hint = _REFUSED.get(type(tree), ("this", None))
-    e.fault(f"{what} cannot stand in an expression", tree, hint=hint)
+    e.fault(f"{what} cannot be used in an expression", tree, hint=hint)
     return None
 
 
@@ -107,7 +107,7 @@ def _constant(e: Statement, tree: ast.Constant) -> Array | None:
         return None
     exact = e.expression.number(tree)
     if exact is None:
-        message = "this number is outside of what float64 holds"
+        message = "this number is outside the range of float64"
         e.fault(message, tree, hint="infinity is written inf")
         return None
     return number(e.build, exact)
@@ -281,7 +281,7 @@ def _unary(e: Statement, tree: ast.UnaryOp) -> Array | None:
                 return elementwise(e.build, "logical_not", [value])
             return None
     hint = "conditions are turned round by ~"
-    e.fault("'not' cannot stand in an expression", tree, hint=hint)
+    e.fault("'not' cannot be used in an expression", tree, hint=hint)
     return None
 
 

@@ -202,7 +202,7 @@ class Ranges(Facts):
                 None,
             )
             if meets is None:
-                message = f"nothing gives the range of '{index.name}'"
+                message = f"nothing determines the range of '{index.name}'"
                 hint = _hint(index)
                 if index.left:
                     hint = f"state it, {index.name}=range(n); numbers are arange(n)"

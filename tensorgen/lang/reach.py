@@ -61,7 +61,7 @@ class Reach:
             t = index.name
             name = next((m.name for m in self.members.values() if m.starts), "x")
             hint = f"say it on the left: {name}[{t}=range(1, T)] = ... {name}[{t} - 1]"
-            fail(f"nothing says how far '{t}' goes", index.span, hint=hint)
+            fail(f"nothing determines how far '{t}' goes", index.span, hint=hint)
         top = found[0][1]
         for start, end in found:
             if end != top:
@@ -92,7 +92,7 @@ class Reach:
             others = [x for x, m in self.members.items() if x != name and not m.shift]
             hint = None
             if others:
-                hint = f"{name}[{shown}] = ..., and another line says how far: "
+                hint = f"{name}[{shown}] = ..., and another line determines how far: "
                 hint += f"{others[0]}[{t}={body.source(stated)}] = ..."
             elif bounded(e, index, stated) is not None:
                 low, high = e.ranges.bounds[index]

@@ -253,7 +253,7 @@ class _Group:
             shift = (form - Form.atom(index)).const.constant
             if shift is not None and shift + step < 0:
                 name, at = member.name, step + member.shift
-                message = f"the step of '{name}' does not give entry {at}"
+                message = f"the step of '{name}' does not define entry {at}"
                 hint = f"number its entries from 0 on, as in {name}[{index.name}] = ..."
                 fail(message, member.span, hint=hint)
 
@@ -345,7 +345,7 @@ class _Group:
         for at, start in member.starts.items():
             shown = tuple_text(start.node.dims), tuple_text(value.node.dims)
             message = (
-                f"a step of '{member.name}' gives the shape {shown[1]}, but entry {at} "
+                f"a step of '{member.name}' has the shape {shown[1]}, but entry {at} "
                 f"has {shown[0]}"
             )
             if start.node.order != value.node.order:

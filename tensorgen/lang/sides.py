@@ -20,8 +20,8 @@ from tensorgen.spec.model import Definition, FunctionSpec
 
 # What to write for entries that step along two indices.
 _TABLE = (
-    "a step gives a row of earlier ones: R[0, :] = ..., R[t + 1, :] = ... of R[t, :]; "
-    "a table, R[i, j] of R[i - 1, j] and R[i, j - 1], steps by itself"
+    "a step computes a row from earlier ones: R[0, :] = ..., R[t + 1, :] = ... of "
+    "R[t, :]; a table, R[i, j] of R[i - 1, j] and R[i, j - 1], steps by itself"
 )
 
 
@@ -76,7 +76,7 @@ class Side:
         for start in starts:
             if start.axis != axis:
                 marks = [(start.span, "first entry"), (self.span, "step")]
-                message = f"the first entry of '{name}' is at another place"
+                message = f"the first entry of '{name}' is at another position"
                 fail(message, start.span, marks=marks, hint=_TABLE)
             others = (p for k, p in enumerate(start.places) if k != axis)
             for place in (p for p in others if p.at is not None):
@@ -142,7 +142,7 @@ def read_place(
                 hint=_carried(definition, name, text.value),
             )
     hint = "write x[0] for a first entry, x[t + 1] for that of a step, x[t, :] for rows"
-    fail(f"'{text.value}' is no place of an entry", span, hint=hint)
+    fail(f"'{text.value}' is no position of an entry", span, hint=hint)
 
 
 def _carried(definition: Definition, index: str, at: str) -> str:
@@ -156,7 +156,7 @@ def _carried(definition: Definition, index: str, at: str) -> str:
 
     first, new = entry("0", f"{row}=range(...)"), entry(f"{index} + 1", row)
     chosen = f"where({row} == {at}, ..., {entry(index, row)})"
-    return f"a step carries all rows, and makes one: {first} = ..., {new} = {chosen}"
+    return f"a step carries all rows, and computes one: {first} = ..., {new} = {chosen}"
 
 
 def note_range(e: Statement, index: Index, text: Text) -> Record:

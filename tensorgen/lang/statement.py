@@ -206,7 +206,7 @@ class Statement:
         """Report an index that bears a name which is in use; that of a dim it hides."""
         thing = self.names.get(index.name)
         if thing is not None and thing.dim is None:
-            message = f"'{index.name}' is {thing.what}, so no index can bear its name"
+            message = f"'{index.name}' is {thing.what}, so no index can have its name"
             self.fault(message, index.span, hint=hint)
         elif index.name in self.scope:
             message = f"the index '{index.name}' is bound already"
@@ -306,7 +306,7 @@ class Statement:
             self.depth -= 1
         if value is None or is_representable(value.node):
             return value
-        self.fault("a number in this is outside of what float64 holds", tree)
+        self.fault("a number in this is outside the range of float64", tree)
         return None
 
     def values(self, trees: Iterable[ast.expr]) -> list[Array] | None:

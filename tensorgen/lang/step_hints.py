@@ -26,7 +26,7 @@ def as_list(session: Session, names: Names, side: Side, sides: Sequence[Side]) -
     ):
         return f"{hint}: {name}[{Form.atom(index) + place.shift}] = [..., ...]"
     t, back = index, Form.atom(index) - place.shift
-    hint += f", and nothing says how far '{t}' goes: "
+    hint += f", and nothing determines how far '{t}' goes: "
     return f"{hint}{name}[{t}=range({place.shift}, T)] = [..., ...] of {name}[{back}]"
 
 
@@ -36,5 +36,5 @@ def longer(member: Member, start: Array, value: Array) -> str | None:
     for index, (whole, part) in zip(member.indices, dims, strict=False):
         if whole != part and (whole - part).is_nonnegative():
             left = f"where({index.name} < {part}, ..., 0)"
-            return f"what each step makes has {whole} entries: {left}"
+            return f"what each step computes has {whole} entries: {left}"
     return None

@@ -96,7 +96,7 @@ class Stepping:
             return True, found
         places = {*self.items, *self.states.values()}
         if not places.isdisjoint(topological([found.node])):
-            message = "what a step makes is no array over all steps"
+            message = "what a step computes is no array over all steps"
             e.fault(message, tree, hint="take entries of names, as in x[t]")
             return True, None
         return True, self.item(e, found)
@@ -134,7 +134,7 @@ class Stepping:
         form = None if isinstance(at, ast.Slice) else affine_form(e, at)
         base = None if form is None else self._at(e, member, form, at)
         if form is None:
-            message = f"'{member.name}' is made step by step"
+            message = f"'{member.name}' is computed step by step"
             hint = f"take an entry of an earlier step: {self.index.name} - 1"
             e.fault(message, at, [(member.span, "here")], hint)
         if base is None or not places:
@@ -149,7 +149,7 @@ class Stepping:
         if not form.terms:
             if form.const in member.starts:
                 return member.starts[form.const]
-            message = f"entry {form.const} of '{member.name}' is made by a step"
+            message = f"entry {form.const} of '{member.name}' is computed by a step"
             e.fault(message, at, [(member.span, "here")], "steps see earlier entries")
             return None
         shift = (form - Form.atom(self.index)).const.constant
@@ -164,7 +164,7 @@ class Stepping:
             return None
         lag = shift - member.shift if self.backwards else member.shift - shift
         if lag < 0:
-            message = f"this entry of '{member.name}' is made by a later step"
+            message = f"this entry of '{member.name}' is computed by a later step"
             e.fault(message, at, [(member.span, "here")])
             return None
         if lag == 0:
@@ -262,7 +262,7 @@ class Stepping:
 
     def whole(self, e: Statement, name: str, tree: ast.expr) -> None:
         """Report a name that steps without an entry."""
-        message = f"'{name}' is made step by step, and is no whole array here"
+        message = f"'{name}' is computed step by step, and is no whole array here"
         hint = f"take an entry, as in {name}[{self.index.name} - 1]"
         e.fault(message, tree, [(self.members[name].span, "here")], hint)
 

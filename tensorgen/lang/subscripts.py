@@ -106,7 +106,7 @@ def select(
     items = list(tree.slice.elts) if isinstance(tree.slice, ast.Tuple) else [tree.slice]
     taken = [item for item in items if not _is_special(item)]
     if sum(map(_is_ellipsis, items)) > 1:
-        e.fault("'...' stands twice between the brackets", tree)
+        e.fault("'...' occurs twice between the brackets", tree)
         return None
     if len(taken) > base.order:
         shown = e.expression.source(tree.value)
@@ -225,7 +225,7 @@ def _slice(
     assert isinstance(item, ast.Slice)
     step = 1 if item.step is None else _literal(e, item.step)
     if step == 0 or step is None:
-        e.fault("the step of a slice must be a whole number other than 0", item)
+        e.fault("the step of a slice must be an integer other than 0", item)
         return False
     if step < 0:
         return _backwards(e, view, item, length, step)

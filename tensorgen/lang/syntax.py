@@ -216,12 +216,12 @@ def _scanned(text: Text, faults: Faults) -> bool:
             opened.pop()
         elif char == "=" and not opened and _is_assignment(value, at):
             hint = "'==' compares; a name is defined on a line of its own under 'where'"
-            faults.add("'=' cannot stand in an expression", place, hint=hint)
+            faults.add("'=' cannot be used in an expression", place, hint=hint)
             return False
         elif not (char.isascii() and (char.isprintable() or char in "\n\t")):
             meant = _LOOKALIKES.get(char)
             hint = f"write {meant}" if meant else "an expression is written in ASCII"
-            faults.add(f"'{char}' cannot stand in an expression", place, hint=hint)
+            faults.add(f"'{char}' cannot be used in an expression", place, hint=hint)
             return False
     if opened or quote not in ("", "#"):
         at = opened[-1][1] if opened else value.rindex(quote)
@@ -254,7 +254,7 @@ def _explain(text: Text, error: SyntaxError, faults: Faults) -> None:
     if place >= len(text.value.rstrip()):
         message = "the expression ends too early"
     elif "positional argument follows keyword" in said:
-        message = "an argument without a name stands behind one with a name"
+        message = "a positional argument follows a named one"
         hint = "named arguments such as axis=0 and k=range(5) come last"
     elif "comma" in said:
         hint = "is an operator or a comma missing?"

@@ -47,7 +47,7 @@ def _order(e: Statement, tree: ast.expr) -> int | None:
             if order <= HIGHEST:
                 return order
     shown = e.expression.source(tree)
-    message = f"the order of a series is a whole number from 0 to {HIGHEST}"
+    message = f"the order of a series is an integer from 0 to {HIGHEST}"
     e.fault(f"{message}, not '{shown}'", tree, hint=SIGNATURE)
     return None
 

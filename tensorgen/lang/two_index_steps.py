@@ -199,7 +199,7 @@ class Table:
         least = [x for x in ends if all((y - x).is_nonnegative() for y in ends)]
         if not least:
             entry = self._shown(f"{self.row}=range(1, n)", f"{self.column}=range(1, m)")
-            message = f"nothing says how far '{index}' goes"
+            message = f"nothing determines how far '{index}' goes"
             hint = f"say it on the left: {entry} = ..."
             fail(message, self.step.places[self.along[axis]].span, hint=hint)
         return least[0]

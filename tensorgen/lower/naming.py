@@ -163,7 +163,7 @@ class Naming:
             if step.node is None and value.kind == "int":
                 name = self.names.pick(INDICES)
             elif step.node is None:
-                name = self.names.pick([call_word(value) or "held"])
+                name = self.names.pick([call_word(value) or "stored"])
             else:
                 if not step.filled:
                     self._values[step.node] = value

@@ -48,7 +48,7 @@ def _rows(text: str) -> list[str]:
 
 
 def _is_tuple(made: object) -> bool:
-    """Whether it is a class of results, whose fields functions tell."""
+    """Whether it is a class of results, whose fields functions list."""
     return isinstance(made, type) and issubclass(made, tuple)
 
 

@@ -30,7 +30,7 @@ def derivative_html(derivative: Any) -> str:
     else:
         rows.append(("structure", _structure(derivative)))
         names = (f"{x} {f.shape}" for x, f in derivative.factors.items())
-        rows.append(("holds", escape(", ".join(names))))
+        rows.append(("factors", escape(", ".join(names))))
     rows.append(("bytes", escape(_sizes(derivative))))
     table = "".join(
         f'<tr><td style="text-align: left">{left}</td>'
@@ -76,7 +76,7 @@ def _structure(derivative: Any) -> str:
 
 
 def _sizes(derivative: Any) -> str:
-    """What it holds, and what the whole array would."""
+    """The memory that it takes, and that of the whole array."""
     text = f"{derivative.nbytes:,}"
     entries = 1
     for size in getattr(derivative, "tensor_shape", ()):

@@ -20,7 +20,7 @@ CELLS, CELLS_BY_PRODUCTS = 64, 32
 MOST_BY_COORDINATES = 2**20
 """The most entries that a matrix may have whose coordinates are asked for."""
 LARGEST = 2**26
-"""The most bytes that an object may hold whose products are asked for."""
+"""The most bytes of an object whose products are computed."""
 SIDE, LEAST_SIDE = 160, 12
 SHADES = ((0.0, 0.35), (0.1, 0.6), (0.9, 0.9))
 """From which share of its entries on a cell is how dark."""

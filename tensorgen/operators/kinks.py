@@ -73,7 +73,7 @@ ROWS = (
         ("0",),
         "np.round({0})",
         traits="odd",
-        doc="The nearest whole number; of two, the even one.",
+        doc="The nearest integer; of two, the even one.",
     ),
     Row(
         "mod",
@@ -89,7 +89,7 @@ ROWS = (
         "np.floor_divide({0}, {1})",
         POSITIVE,
         safe=(1, 1),
-        doc="The largest whole number below x / y: x // y.",
+        doc="The largest integer below x / y: x // y.",
     ),
     Row(
         "hypot",
@@ -158,6 +158,6 @@ ROWS = (
         traits="quick",
         word="selected",
         arguments=("condition", "x", "y"),
-        doc="x where the condition holds, y elsewhere.",
+        doc="x where the condition is true, y elsewhere.",
     ),
 )

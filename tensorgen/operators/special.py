@@ -108,7 +108,7 @@ ROWS = (
         "special.log_ndtr({0})",
         extreme=TAIL,
         traits="bounded",
-        doc="log(ndtr(x)), which keeps its digits far out.",
+        doc="log(ndtr(x)), which is accurate in the tails.",
         ends=(-inf, 0),
     ),
     Row(
@@ -182,7 +182,7 @@ ROWS = (
         "_lrising({0}, {1}).astype(dtype)",
         (0.2, 0.7, 1.1, 1.9, 4.5),
         safe=(1, 1),
-        doc="lgamma(x + y) - lgamma(x), which keeps its digits for a large x.",
+        doc="lgamma(x + y) - lgamma(x), which is accurate for a large x.",
     ),
     Row("digamma", ("polygamma(1, x)",), "special.digamma({0})", POSITIVE, safe=(0, 1)),
     Row(

@@ -63,9 +63,9 @@ def steps_of(roots: Iterable[Node]) -> list[Steps]:
 
 
 def cost_of(bill: str, plan: Plan) -> str:
-    """What a function costs, and what it holds of the states of recurrences."""
+    """What a function costs, and what it stores of the states of recurrences."""
     kept = _states_of(plan)
-    return f"{bill}, among them {kept}" if kept else bill
+    return f"{bill}, including {kept}" if kept else bill
 
 
 def _states_of(plan: Plan) -> str:

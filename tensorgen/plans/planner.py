@@ -238,7 +238,7 @@ class Planner:
             hint = "pairs of entries are joined; two matrices multiply vectors: "
             hint += "A.T @ (B @ x)"
             if self.mode != "cross-country":
-                hint = "the mode sets this order; --mode cross-country looks for others"
+                hint = "the mode sets this order; --mode cross-country finds others"
             place = self.function.spec.name_text.span()
             fail(f"'{name}' would {what}", place, hint=hint)
         return bool(filled)

@@ -19,8 +19,8 @@ from tensorgen.prices.thresholds import NOTED_IF_DENSE, are_hinted
 from tensorgen.structure.stored import as_compressed
 
 INSTEAD: Mapping[Kind, str] = {
-    HESSIAN: "'hvp' multiplies by it and holds none of them",
-    JACOBIAN: "'jvp' and 'vjp' multiply by it and hold none of them",
+    HESSIAN: "'hvp' multiplies by it and stores none of them",
+    JACOBIAN: "'jvp' and 'vjp' multiply by it and store none of them",
 }
 
 BASES = {
@@ -40,7 +40,7 @@ BASES = {
 def remarks(
     plans: Iterable[PlannedFunction], hints: Mapping[str, int]
 ) -> Iterator[Remark]:
-    """What to tell of public functions, for the sizes that a spec hints at."""
+    """What to report of public functions, for the sizes that a spec hints at."""
     for planned in plans:
         yield from _of_function(planned, hints)
 
@@ -48,15 +48,15 @@ def remarks(
 def hurried(
     late: Iterable[tuple[Text, str]], functions: Iterable[ElaboratedFunction]
 ) -> Iterator[Remark]:
-    """What to tell of what was planned in a hurry: where most of it stands."""
+    """What to report of what was planned in a hurry: where most of it stands."""
     largest = {f.spec.name: f.largest for f in functions}
     for name, doing in late:
         where = largest.get(name.value)
         most = f"; most of it is '{where}'" if where else ""
         message = (
-            f"{doing} takes more than {effort.PLANNING:,} steps, so that the first way "
+            f"{doing} takes more than {effort.PLANNING:,} steps, so the first order "
         )
-        message += f"to compute it is taken, which need not be the cheapest{most}"
+        message += f"of computation found is used, which need not be the cheapest{most}"
         yield Remark(message, name.span(), "hurried", True)
 
 
@@ -77,7 +77,7 @@ def _of_function(
 
 
 def _of_blocks(planned: PlannedFunction, hints: Mapping[str, int]) -> Iterator[Remark]:
-    """What to tell of each derivative, of one result after another."""
+    """What to report of each derivative, of one result after another."""
     if planned.members:
         for member in planned.members:
             yield from _of_blocks(member.planned, hints)
@@ -92,7 +92,7 @@ def _of_blocks(planned: PlannedFunction, hints: Mapping[str, int]) -> Iterator[R
         what, lacking = BASES[is_diagonal]
         yield Remark(
             f"{planned.label}: {matrix} is {what}, but is solved as a dense matrix, "
-            f"for nobody says {lacking}",
+            f"for it is not known {lacking}",
             span,
             "promise",
         )
@@ -143,7 +143,7 @@ def _dense(
 
 
 def _undecided(planned: PlannedFunction, hinted: Collection[str]) -> str:
-    """What to tell of a function whose form depends on sizes without hints."""
+    """What to report of a function whose form depends on sizes without hints."""
     sizes = [size for other in planned.others for size in (other.less, *other.than)]
     symbols = {s for size in sizes for s in size.symbols}
     *some, last = sorted(symbols - set(hinted))
@@ -151,6 +151,6 @@ def _undecided(planned: PlannedFunction, hinted: Collection[str]) -> str:
     count = 1 + len(planned.others)
     forms = "two" if count == 2 else "three" if count == 3 else str(count)
     return (
-        f"{planned.name} has {forms} forms and takes the one that holds least for the "
-        f"sizes of its arguments; hints for {names} leave one"
+        f"{planned.name} has {forms} forms and uses the one that needs least memory "
+        f"for the sizes of its arguments; hints for {names} leave one"
     )

@@ -117,11 +117,11 @@ class _Child:
             found = json.loads(self._here.recv_bytes(self.budget.answer))
             return found if isinstance(found, dict) else {}
         except EOFError:  # it ended without an answer
-            limit = f"{self.budget.seconds:g} seconds that a request may take"
+            limit = f"{self.budget.seconds:g} seconds allowed for a request"
             why = f"it took longer than the {limit}" if self._late else _FELL
             return {"stopped": why}
         except OSError:
-            return {"stopped": "what comes of it is too long for a page"}
+            return {"stopped": "the result is too long for a page"}
         finally:
             timer.cancel()
             self.kill()
@@ -141,8 +141,8 @@ class _Child:
                     self._process.kill()
 
 
-_GONE = "nobody waits for it"
-_FELL = "it took more memory or time than a request may take"
+_GONE = "the request was cancelled"
+_FELL = "it exceeded the limits of memory or time of a request"
 
 
 def _run(pipe: Connection, budget: Budget, name: str, given: Mapping[str, Any]) -> None:

@@ -84,7 +84,7 @@ class Form:
                 raise FormError("kinds and shapes are by names")
             texts += [*one, *one.values()]
         if not all(isinstance(x, str) for x in texts) or order not in ORDERS:
-            raise FormError("a form is made of texts")
+            raise FormError("a form consists of strings")
         if not set(kinds.values()) <= set(KINDS):
             raise FormError(f"kinds are {', '.join(KINDS)}")
         chosen = None if by is None else tuple(by)

@@ -73,11 +73,11 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         asked = Headers(scope=scope).getlist("host")
         if len(asked) != 1 or asked[0].partition(":")[0] not in HOSTS:
-            return PlainTextResponse("this machine is not called so", 421)
+            return PlainTextResponse("this is not the name of this machine", 421)
         path = scope["path"]
         given = [*path.split("/"), ""][1].encode("utf-8", "replace")
         if not secrets.compare_digest(given, self._token):
-            return PlainTextResponse("open the address that tensorgen play told", 403)
+            return PlainTextResponse("open the address printed by tensorgen play", 403)
         if path.count("/") == 1:  # what a page asks for is relative to its folder
             return RedirectResponse(f"{path}/")
         return None

@@ -41,7 +41,7 @@ class _Job:
         self.made: Made | None = None
         if "spec" in given:
             if not isinstance(given["spec"], str):
-                raise FormError("a spec is a text")
+                raise FormError("a spec is a string")
             text = given["spec"].replace("\r\n", "\n").replace("\r", "\n")
         else:
             self.made = spec_of(Form.read(given))
@@ -153,7 +153,7 @@ def work(name: str, given: Mapping[str, Any]) -> Answer:
     except FormError as error:
         return {"stopped": str(error)}
     except MemoryError:
-        return {"stopped": "it needs more memory than a request may take"}
+        return {"stopped": "it exceeds the memory of a request"}
     except Exception:
         return {"bug": traceback.format_exc().strip().splitlines()[-1]}
 

@@ -151,9 +151,9 @@ def _check_emitted_names(functions: tuple[FunctionSpec, ...], names: Namespace) 
                 continue
             places = (owner.name_text.span(), function.name_text.span())
             names.faults.add(
-                f"the generated name '{name}' would stand for two things",
+                f"the generated name '{name}' would name two functions",
                 places[1],
-                marks=tuple((place, f"gives '{name}'") for place in places),
+                marks=tuple((place, f"generates '{name}'") for place in places),
                 hint="rename one of the functions",
             )
 

@@ -27,7 +27,7 @@ def read_checkpoints(
         name = entry.key.strip()
         if name.value not in known:
             hint = suggest(name.value, known) or (
-                "names that step stand under 'where'"
+                "recurrences are defined under 'where'"
                 + (f": {', '.join(known)}" if known else "")
             )
             message = f"'{name}' is no name under 'where'"
@@ -46,7 +46,7 @@ def read_checkpoints(
 def _checkpoint(
     name: str | None, key: Text, node: Node, faults: Faults
 ) -> Checkpoint | None:
-    hint = f"write {ROOT}, or after how many steps a state is kept: 100"
+    hint = f"write {ROOT}, or after how many steps a state is stored: 100"
     if not isinstance(node, Scalar) or node.empty:
         message = f"'{key}' takes {ROOT} or a number of steps, not {describe(node)}"
         faults.add(
@@ -62,6 +62,6 @@ def _checkpoint(
         faults.add(f"'{text}' is no checkpoint", text.span(), hint=hint)
         return None
     if length < 1:
-        faults.add("a state is kept after 1 step at least", text.span(), hint=hint)
+        faults.add("a state is stored after 1 step at least", text.span(), hint=hint)
         return None
     return Checkpoint(name, key, length)

@@ -82,7 +82,7 @@ def read_left_side(
             if group == "indices":
                 ranges = tuple(given for _, given in pairs)
     if groups["parameters"] is not None and not macro:
-        hint = "macros with parameters stand under 'definitions'"
+        hint = "macros with parameters belong under 'definitions'"
         if what == "a function":
             hint = "its arguments are the inputs that it mentions; " + hint
         faults.add(f"'{name}' cannot have parameters here", text.span(), hint=hint)
@@ -123,7 +123,7 @@ def _names(
         if not check_name(name, what, faults):
             return ()
         if name.value in [n.value for n, _ in found]:
-            faults.add(f"'{name}' stands twice between the brackets", name.span())
+            faults.add(f"'{name}' occurs twice between the brackets", name.span())
             return ()
         found.append((name, given))
     return tuple(found)
@@ -150,7 +150,7 @@ def read_clauses(
         found = _from_block(node, key, faults, macro)
     else:
         hint = f"write '{key}: |' and below it lines of 'name = expression'"
-        message = f"'{key}' must hold definitions, not {describe(node)}"
+        message = f"'{key}' must contain definitions, not {describe(node)}"
         faults.add(message, key.span(), hint=hint)
         return ()
     return tuple(d for d in found if d is not None)

@@ -46,7 +46,7 @@ def read_wrt(
     for text, said in _entries(field, faults):
         name = text.value
         if name in found:
-            faults.add(f"'{name}' stands twice in 'wrt'", text.span())
+            faults.add(f"'{name}' occurs twice in 'wrt'", text.span())
         elif is_real_input(text, inputs, faults):
             subspace = said if isinstance(said, str) else ""
             metric = None if isinstance(said, str) else said
@@ -58,7 +58,7 @@ def read_wrt(
                 message = f"'{name}' is no square matrix: its shape is ({shape})"
                 faults.add(message, text.span())
             if said and inputs[name].sparse:
-                message = f"'{name}' is sparse: its derivative is by what it holds"
+                message = f"'{name}' is sparse: its derivative is by its stored entries"
                 faults.add(message, text.span())
             # A sparse matrix is differentiated by its entries.
             found[name] = Wrt(inputs[name].parts[0].name, subspace, text, metric)
@@ -82,7 +82,7 @@ def _entries(field: Field | None, faults: Faults) -> Iterator[tuple[Text, str | 
         if isinstance(node, Scalar):
             yield node.text.strip(), ""
         elif isinstance(node, Mapping) and not node.pairs:
-            hint = "{K: symmetric} asks for a derivative on symmetric matrices"
+            hint = "{K: symmetric} requests a derivative on symmetric matrices"
             faults.add("this names no input", node.span, hint=hint)
         elif isinstance(node, Mapping):
             for entry in read_entries(node, faults):
@@ -97,7 +97,7 @@ def _entries(field: Field | None, faults: Faults) -> Iterator[tuple[Text, str | 
                 elif value is not None:
                     takes = "it takes " + ", ".join(SUBSPACES)
                     hint = suggest(value.value, SUBSPACES) or takes
-                    message = f"'{value}' cannot be said of '{entry.key}' in 'wrt'"
+                    message = f"'{value}' cannot be stated of '{entry.key}' in 'wrt'"
                     faults.add(message, value.span(), hint=hint)
         else:
             faults.add(f"a name is expected, not {describe(node)}", node.span)
@@ -109,7 +109,7 @@ def _metric(entry: Field, node: Mapping, faults: Faults) -> Text | None:
     fields = read_fields(node, known, f"'{entry.key}' in 'wrt'", faults)
     both = [own.key for key, own in fields.items() if key in SUBSPACES]
     if both:
-        message = f"'{both[0]}' is said by itself, and not beside a metric"
+        message = f"'{both[0]}' is stated by itself, not together with a metric"
         hint = (
             f"{{{entry.key}: {both[0]}}}; in the inner product of a matrix the "
             "gradient on a subspace is not the projected one"
@@ -161,11 +161,11 @@ def read_emit(
             continue
         key = (emit.kind, emit.inputs)
         if key in found:
-            faults.add("this stands twice in 'emit'", node.span)
+            faults.add("this occurs twice in 'emit'", node.span)
         found.setdefault(key, emit)
         if emit.kind is PROBLEM and entries:
             message = f"a problem is by dense inputs, and '{entries[0]}' is sparse"
-            hint = "its vector holds no pattern; the functions take the matrix itself"
+            hint = "its vector has no pattern; the functions take the matrix itself"
             faults.add(message, emit.text.span(), hint=hint)
     return tuple(found.values())
 
@@ -229,7 +229,7 @@ def _mixed(node: Listing, wrt: dict[str, str] | None, faults: Faults) -> Emit | 
     strangers = [n for n in names if wrt is not None and n.value not in wrt]
     for name in strangers:
         hint = suggest(name.value, wrt or ()) or f"add {name} to 'wrt'"
-        faults.add(f"'{name}' does not stand in 'wrt'", name.span(), hint=hint)
+        faults.add(f"'{name}' is not in 'wrt'", name.span(), hint=hint)
     if strangers:
         return None
     first, last = names[0].positions[0], names[-1].positions[-1]

@@ -70,7 +70,7 @@ def read_text(field: Field, faults: Faults) -> Text | None:
     """Return the text under a key that takes one word."""
     if isinstance(field.node, Scalar) and not field.node.empty:
         return field.node.text.strip()
-    message = f"'{field.key}' must be a text, not {describe(field.node)}"
+    message = f"'{field.key}' must be a string, not {describe(field.node)}"
     faults.add(message, field.key.span())
     return None
 

@@ -83,7 +83,7 @@ def _without_indices(name: Text, node: Mapping, faults: Faults) -> Mapping:
         found = isinstance(key, Scalar) and _INDEXED.fullmatch(key.text.value)
         if isinstance(key, Scalar) and found:
             free, short = found["indices"], name.value.partition("[")[0].strip()
-            message = "the indices of a function stand behind its name"
+            message = "the indices of a function follow its name"
             hint = f"write '{short}{free}:', and 'expr:' below it"
             place = key.text.slice(*found.span("indices")).span()
             faults.add(message, place, hint=hint)
@@ -107,7 +107,7 @@ def _results(
     for result in found:
         if result.places:
             message = f"the result '{result.name}' is a whole value, not an entry"
-            hint = "what steps stands under 'where', and a result can be its name"
+            hint = "a recurrence belongs under 'where', and a result can be its name"
             faults.add(message, result.name_text.span(), hint=hint)
     return tuple(result for result in found if not result.places)
 
@@ -134,7 +134,7 @@ def _check_problem(
 def _expr(name: Text, fields: dict[str, Field], faults: Faults) -> Text | None:
     planned = [fields[key].key for key in _IMPLICIT if key in fields]
     for key in planned:
-        message = "what an equation gives is no function, but an unknown"
+        message = "what an equation determines is no function, but an unknown"
         hint = "unknowns: {y: {shape: [n], equation: ...}}, and 'y' in any 'expr'"
         faults.add(message, key.span(), hint=hint)
     if "expr" in fields:

@@ -96,11 +96,11 @@ def _variables(
         return ()
     for text, node in _entries(field, faults):
         if text.value in found:
-            faults.add(f"'{text}' stands twice in 'variables'", text.span())
+            faults.add(f"'{text}' occurs twice in 'variables'", text.span())
         elif is_real_input(text, dict(inputs), faults):
             if inputs[text.value].sparse:
                 message = f"a variable is dense, and '{text}' is sparse"
-                hint = "the vector of a problem holds no pattern"
+                hint = "the vector of a problem has no pattern"
                 faults.add(message, text.span(), hint=hint)
             lower, upper = _limits(text, node, "a variable", faults)
             found[text.value] = Limited(text.value, text, lower, upper)

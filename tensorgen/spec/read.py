@@ -153,7 +153,7 @@ def _backends(field: Field | None, faults: Faults) -> tuple[str, ...]:
             hint = suggest(name, BACKENDS) or "the backends are " + ", ".join(BACKENDS)
             faults.add(f"{describe(node)} is not a backend", node.span, hint=hint)
         elif name in found:
-            faults.add(f"the backend '{name}' stands twice", node.span)
+            faults.add(f"the backend '{name}' occurs twice", node.span)
         found.append(name)
     if not items:
         faults.add("'backends' names none", field.key.span())
@@ -166,5 +166,5 @@ def _support(field: Field | None, faults: Faults) -> str:
         return SUPPORT[0]
     if text.value not in SUPPORT:
         hint = suggest(text.value, SUPPORT) or "support is " + " or ".join(SUPPORT)
-        faults.add(f"'{text}' is no place of support code", text.span(), hint=hint)
+        faults.add(f"'{text}' is no location of support code", text.span(), hint=hint)
     return text.value

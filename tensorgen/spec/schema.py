@@ -41,7 +41,7 @@ def spec_schema() -> Schema:
                 "external": _named(
                     _ref("external"), "Functions of other packages.", NAME
                 ),
-                "unknowns": _named(_ref("unknown"), "What equations give.", NAME),
+                "unknowns": _named(_ref("unknown"), "What equations determine.", NAME),
                 "definitions": _clauses("Names and macros for all functions."),
                 "functions": _named(_ref("function"), "What is generated.", LEFT),
                 "problem": _ref("problem"),
@@ -50,7 +50,7 @@ def spec_schema() -> Schema:
                     **_one_or_more({"enum": [*BACKENDS]}),
                 ),
                 "support": _told(
-                    "Where support code stands: in each module, or in one file.",
+                    "Where support code is placed: in each module, or in one file.",
                     enum=[*SUPPORT],
                 ),
             },
@@ -59,7 +59,7 @@ def spec_schema() -> Schema:
         "definitions": {
             "shape": _SHAPE,
             "input": _told(
-                "An argument: its shape, or a mapping that says more of it.",
+                "An argument: its shape, or a mapping with further properties.",
                 anyOf=[_ref("shape"), _INPUT],
             ),
             "external": _EXTERNAL,
@@ -212,7 +212,7 @@ _UNKNOWN = _mapping(
         "doc": {"type": "string"},
     },
     required=("shape",),
-    description="An array that an equation, a fixed point or a minimum gives.",
+    description="An array that an equation, a fixed point or a minimum determines.",
 )
 
 # Editors show the words of the innermost schema: there is one place that has any.
@@ -246,7 +246,7 @@ _FUNCTION = _mapping(
         "doc": _told("What it is, for the docstring.", type="string"),
         "where": _clauses("Local names, each visible in the lines below it."),
         "checkpoint": _told(
-            "Which states of recurrences are kept: sqrt, or every so many steps.",
+            "Which states of recurrences are stored: sqrt, or every so many steps.",
             anyOf=[
                 {"type": ["string", "integer"]},
                 {

@@ -186,7 +186,7 @@ _SYNTAX: tuple[tuple[str, str, str | None], ...] = (
     ("mapping values are not allowed", "YAML cuts this text at ': '", None),
     (
         "expected <block end>, but found",
-        "this line does not continue what stands above it",
+        "this line does not continue what is above it",
         "the keys of one mapping are indented alike; an expression that starts with a "
         "quote or '[' and goes on behind it needs quotes around all of it",
     ),

@@ -91,7 +91,7 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
     methods.append(_coo(structure, row_axes, column_axes))
     if way is not None:
         row, solution = way
-        doc = "Return H + shift I by its structure, not yet checked."
+        doc = "Return a factorization of H + shift I by its structure, not yet checked."
         methods.append(
             Method(
                 "_factorized",
@@ -172,7 +172,7 @@ def few_class(structure: Structure, name: str, hessian: bool) -> StructuredClass
         if structure.tensor.vanishes
         else all_coordinates(structure, rows, columns)
     )
-    doc = "Rows, columns and values; those of the same place add up."
+    doc = "Rows, columns and values; duplicates are summed."
     methods = [
         *_matrices(structure),
         Method("_entries", "self", "tuple[Any, Any, Array]", doc, body, cached=True),
@@ -193,7 +193,7 @@ def _apply(
     product: Callable[[Structure], Array] | None = None,
 ) -> Method:
     """The product with `width` arrays side by side, on the last axis."""
-    doc = "Multiply by arrays that lie side by side on the last axis."
+    doc = "Multiply by arrays concatenated on the last axis."
     parameters = f"self, {OPERAND}: Array"
     if product is not None:
         body = Body(structure).returning(product(structure))

@@ -1,4 +1,4 @@
-"""Modules held against what their spec says, by numbers, at random points.
+"""Modules compared with their spec, numerically, at random points.
 
 Nothing here knows of plans: nodes are taken as they are elaborated, before any pass,
 and read by a slow and obvious interpreter (`interpret.py`). Values are compared with

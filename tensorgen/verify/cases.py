@@ -148,7 +148,7 @@ class Sizes:
                 return
 
     def large(self, seed: int) -> dict[str, int] | None:
-        """Return sizes of a hundred and more, of as many as the reference can stand."""
+        """Return sizes of a hundred and more, as many as the reference can handle."""
         small = [*islice(self.some(seed), FIRST + 1)]
         if not small or not self.symbols or not self._is_plain:
             return None
@@ -372,7 +372,7 @@ def given_case(inputs: Sequence[InputSpec], data: Mapping[str, Array]) -> Case:
     try:
         return Case(bind(pairs, named), values, "of the data")
     except InternalError as error:
-        raise ValueError(f"shapes contradict each other: {error}") from error
+        raise ValueError(f"inconsistent shapes: {error}") from error
 
 
 def _pairs(given: InputSpec, data: Mapping[str, Array]) -> dict[str, Array]:

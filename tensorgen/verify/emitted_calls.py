@@ -47,7 +47,7 @@ class Arguments:
         return Arguments(changed(self.plain), changed(self.keyword))
 
     def text(self) -> str:
-        """What stands between the parentheses."""
+        """The text between the parentheses."""
         return ", ".join([*self.plain, *(f"{x}={x}" for x in self.keyword)])
 
     @property
@@ -111,7 +111,7 @@ def solved(function: ElaboratedFunction, program: Program, case: Case) -> Case:
     found = {_name(x): x for x in everything(topological(nodes)) if is_unknown(x)}
     missing = [x.name for x in wanted if x.name not in found]
     if missing:
-        raise Unfit(f"'{missing[0]}' stands in no expression")
+        raise Unfit(f"'{missing[0]}' occurs in no expression")
     own = [found[x.name] for x in wanted]
     values = Interpreter(own, case.sizes)(case.values)
     new = {x.name: np.real(v) for x, v in zip(wanted, values, strict=True)}

@@ -1,4 +1,4 @@
-"""What was compared, what came of it, and how that is told."""
+"""What was compared, with what result, and how that is reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST, MOST_DIGITS = 1e-16, 16.0
 OK, WRONG, OPEN = "ok", "WRONG", "not verified"
 
 EMPTY = "NO VALUE"
-"""Of what has no finite value at any point that was tried: nobody can tell."""
+"""Of what has no finite value at any point that was tried: it is undecided."""
 
 BAD = (WRONG, EMPTY)
 
@@ -74,7 +74,7 @@ class Measure:
 
     @property
     def is_open(self) -> bool:
-        """Whether what is wanted is not known well enough to tell."""
+        """Whether what is wanted is not known well enough to decide."""
         wanted = np.asarray(self.wanted.value)
         if wanted.size and not np.any(np.isfinite(wanted)):
             return True
@@ -112,7 +112,7 @@ class Finding:
         return min(-float(np.log10(max(self.worst, LEAST))), MOST_DIGITS)
 
     def as_json(self) -> dict[str, Any]:
-        """What machines are told: numbers that JSON lacks are texts."""
+        """What is written as JSON: numbers that it lacks are strings."""
         found = {**vars(self), "digits": self.digits}
         for name in ("worst", "difference"):
             number = found[name]

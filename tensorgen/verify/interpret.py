@@ -149,4 +149,4 @@ class SpelledOut(Tabled):
             largest = [[np.max(np.abs(x), initial=0.0) for x in pair] for pair in pairs]
             if all(moved <= 1e-12 * size for moved, size in largest):
                 return y
-        raise InternalError("Newton's steps lead nowhere")
+        raise InternalError("Newton's iteration does not converge")

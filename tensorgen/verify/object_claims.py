@@ -37,7 +37,7 @@ def hessian(
     shapes: Mapping[str, tuple[int, ...]],
     on: Subject,
 ) -> Iterator[Measure]:
-    """Measure a Hessian; `known` is what it makes of each direction, a row each."""
+    """Measure a Hessian; `known` is its product with each direction, a row each."""
     n = len(directions[0])
     only = [*shapes.values()]
     shape = only[0] * 2 if len(only) == 1 else (n, n)
@@ -121,7 +121,7 @@ def _same(
 def assembled(
     shape: tuple[int, ...], rows: Array, columns: Array, values: Array
 ) -> Array:
-    """Return the matrix of these entries; no numbers where some stand outside."""
+    """Return the matrix of these entries; no numbers where some are outside."""
     found = np.zeros(shape)
     try:
         np.add.at(found, (rows, columns), values)

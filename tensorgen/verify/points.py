@@ -16,11 +16,11 @@ from tensorgen.verify.reference import Known, Reference, Unfit
 Array = Any
 
 WORST_NOISE = 1e-7
-"""What the last bits of the inputs may move, relatively, where anything is told."""
+"""What the last bits of the inputs may move, relatively, where anything is reported."""
 
 
 class Point:
-    """Where one function is compared; what is computed there is kept.
+    """Where one function is compared; what is computed there is cached.
 
     `references` has one for each result, under its name; a single one has none.
     """

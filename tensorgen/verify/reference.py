@@ -38,7 +38,7 @@ LARGEST, WIDEST = 2_000_000, 2_000
 """Entries of a product that is spelled out, and of all that is differentiated by."""
 
 HIGHEST = 4
-"""The highest order of derivatives that differences can tell."""
+"""The highest order of derivatives that differences can resolve."""
 
 
 OF_SYMMETRIC_PART = ("cholesky", "eigvalsh", "eigvecsh", "sqrtm", "logm")
@@ -74,7 +74,7 @@ def _reached(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 class Interpreter:
-    """The values of nodes for given inputs, with what is held fixed between them.
+    """The values of nodes for given inputs, with what is fixed between them.
 
     A value whose gradient is stopped stays what it was at the first point.
     """
@@ -85,7 +85,7 @@ class Interpreter:
         if "external" in called:
             raise Unfit("it calls functions from outside, which the reference lacks")
         if {STOPPED, "unknown"} <= called:
-            raise Unfit("the reference knows no constants within equations")
+            raise Unfit("the reference supports no constants within equations")
         if any(entries(x, sizes) > LARGEST for x in _reached(nodes)):
             raise TooLarge("its products have too many entries for the reference")
         self.nodes, self.sizes = nodes, sizes
@@ -93,7 +93,7 @@ class Interpreter:
         self._operators = OPERATORS | {x: _of_even(x) for x in OF_SYMMETRIC_PART}
 
     def __call__(self, given: Mapping[str, Array]) -> list[Array]:
-        """Return the values; raises `Unfit` where a promise does not hold."""
+        """Return the values; raises `Unfit` where a promise is broken."""
         kept, made = self._stopped, list[Array]()
         old = iter(kept or ())
 
@@ -123,7 +123,7 @@ _LOOKED_UP = {"interval": 1, "count_within": 0, "count_below": 0}
 def _looked_up(what: str) -> Callable[..., Array]:
     def looked_up(*args: Array, **params: object) -> Array:
         if np.any(np.diff(np.real(args[_LOOKED_UP[what]])) < 0):
-            raise Unfit("knots, or what else is looked up in, do not rise")
+            raise Unfit("knots, or other arrays that are searched, are not ascending")
         return np.asarray(OPERATORS[what](*args, **params))
 
     return looked_up
@@ -322,7 +322,7 @@ class Reference:
         return _central(at, h)
 
     def project(self, vectors: Array) -> Array:
-        """Project what the last axis holds on the subspaces of the variables."""
+        """Project the last axis on the subspaces of the variables."""
         return self._projected(np.asarray(vectors, float))
 
     def _projected(self, rows: Array) -> Array:

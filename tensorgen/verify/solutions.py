@@ -21,7 +21,7 @@ MOST_OF_A_RESIDUAL = 1e-6
 
 @dataclass(frozen=True)
 class Solver:
-    """The function that finds an unknown, and what it makes zero or the least."""
+    """The function that finds an unknown, and its residual or its objective."""
 
     name: str
     unknown: str

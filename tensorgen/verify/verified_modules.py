@@ -90,7 +90,7 @@ def _first(folder: Path) -> Iterator[None]:
 def generated(
     text: str, name: str, backend: str, spec: str = "", mode: str = "cross-country"
 ) -> Subject:
-    """Make a module of its text; `spec` is the path that it is told to come from."""
+    """Build a module from its text; `spec` is the path that it is said to come from."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     module = ModuleType(f"tensorgen_verified_{digest}")
     sys.modules[module.__name__] = module

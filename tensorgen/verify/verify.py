@@ -61,7 +61,7 @@ class Task:
     """Whether a call returns something else than arrays that follow from arrays."""
 
     def habits(self) -> Task:
-        """The same function, of which is measured what holds of every call."""
+        """The same function, of which the properties of every call are measured."""
 
         def measured(point: Point, subject: Subject) -> Compared:
             given, arrays = self.given(point, subject), not self.is_class
@@ -71,7 +71,7 @@ class Task:
 
 
 class Verification:
-    """All comparisons of one spec; points are kept for the modules that follow."""
+    """All comparisons of one spec; points are cached for the modules that follow."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class Verification:
                 log.reached()
 
     def points(self, function: ElaboratedFunction) -> list[Point]:
-        """Return the points of a function, made once; raises `Unfit` without any."""
+        """Return the points of a function, once; raises `Unfit` without any."""
         name = function.spec.name
         if name not in self._points:
             try:
@@ -215,7 +215,7 @@ class Verification:
             raise type(why)(reason)
 
     def large(self, function: ElaboratedFunction) -> Large | None:
-        """Return the larger point of a function, made once, if there is one."""
+        """Return the larger point of a function, computed once, if there is one."""
         name = function.spec.name
         if name not in self._large:
             self._large[name] = None if self.data else self._larger(function)
@@ -334,7 +334,7 @@ class Verification:
 
 
 def _none(name: str, subject: Subject, error: Unfit) -> Finding:
-    """What is told where there is no point at all."""
+    """What is reported where there is no point at all."""
     verdict, reason = _verdict(error), str(error)
     return Finding(name, subject.name, "all", verdict=verdict, reason=reason)
 

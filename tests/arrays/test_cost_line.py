@@ -46,19 +46,20 @@ def test_the_terms_that_count_are_said(
 
 
 def test_functions_say_what_they_cost_and_hold() -> None:
-    mixed = "2*m*n**2 flops; holds m*n + n**2 numbers if m*n + m < n*n:"
+    mixed = "2*m*n**2 flops; peak memory m*n + n**2 numbers if m*n + m < n*n:"
     assert told(SPEC.format("[m, n]")) == [
-        "2*m*n flops; holds 2*m numbers",
-        "4*m*n flops; holds 2*m numbers",
-        "4*m*n flops; holds m + n numbers",
-        f"{mixed} 2*m*n flops; holds 2*m numbers",
-        f"{mixed} 4*m*n flops; holds n numbers",
+        "2*m*n flops; peak memory 2*m numbers",
+        "4*m*n flops; peak memory 2*m numbers",
+        "4*m*n flops; peak memory m + n numbers",
+        f"{mixed} 2*m*n flops; peak memory 2*m numbers",
+        f"{mixed} 4*m*n flops; peak memory n numbers",
     ]
 
 
 def test_hints_decide_which_terms_count() -> None:
     assert (
-        told(SPEC.format("{m: 100, n: 1}"))[0] == "2*m*n + 3*m flops; holds 2*m numbers"
+        told(SPEC.format("{m: 100, n: 1}"))[0]
+        == "2*m*n + 3*m flops; peak memory 2*m numbers"
     )
 
 
@@ -70,7 +71,7 @@ functions:
   f: "where(x > y, x, y)"
   g: "sum(where(x > y, 1, 0))"
 """
-    assert [line.partition("holds ")[2] for line in told(spec)] == [
+    assert [line.partition("memory ")[2] for line in told(spec)] == [
         "2*n numbers",
         "2*n numbers",
     ]

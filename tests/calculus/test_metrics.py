@@ -185,7 +185,7 @@ FAULTS = {
     "{x: {metric: Q}}": ("unknown name 'Q'", ""),
     "{x: {metrics: M}}": ("'metrics' is not a key of 'x' in 'wrt'", "metric"),
     "{M: {metric: M, symmetric: true}}": (
-        "'symmetric' is said by itself, and not beside a metric",
+        "'symmetric' is stated by itself, not together with a metric",
         "{M: symmetric}",
     ),
     "{l: {metric: l}}": (

@@ -271,7 +271,7 @@ def test_settings_stand_in_pyproject(shell: Shell) -> None:
     [
         ("[tool.tensorgen]\noutptu = '.'", "did you mean 'output'?"),
         ("[tool.tensorgen]\nmode = 'revers'", "did you mean 'reverse'?"),
-        ("[tool.tensorgen]\nmode = 3", "are texts"),
+        ("[tool.tensorgen]\nmode = 3", "are strings"),
         ("[tool.tensorgen]\nsupport = 'share'", "did you mean 'shared'?"),
         ("[tool.tensorgen]\nbackends = ['jax']", "'jax' is unknown"),
         ("[tool.tensorgen]\nbackends = 'numpy'", "a list of names"),

@@ -49,7 +49,7 @@ def test_a_large_dense_derivative_is_told_with_what_would_help(gen: Gen) -> None
     assert run.code == cli.FINE
     assert run.err.splitlines() == [
         "m.yaml:6:3: warning: f_hess is dense: 4,000 * 4,000 numbers at the hints; "
-        "'hvp' multiplies by it and holds none of them [dense]",
+        "'hvp' multiplies by it and stores none of them [dense]",
         "wrote m_numpy.py",
     ]
 
@@ -126,7 +126,7 @@ def test_a_promise_that_would_help_is_told(gen: Gen) -> None:
     assert run.code == cli.FINE
     assert run.err.splitlines()[0] == (
         "m.yaml:6:3: note: f: S is a diagonal plus low rank, but is solved as a dense "
-        "matrix, for nobody says that the diagonal is positive; promise it of the "
+        "matrix, for it is not known that the diagonal is positive; promise it of the "
         "input, {shape: [n], positive: true} [promise]"
     )
     assert gen(FACTORS.replace("d: [n]", "d: {shape: [n], positive: true}")).err == (
@@ -139,7 +139,7 @@ def test_a_promise_of_a_band_that_would_help_is_told(gen: Gen) -> None:
     text = FACTORS.replace("diag(d)", band)
     assert gen(text).err.splitlines()[0] == (
         "m.yaml:6:3: note: f: S is a matrix of few entries plus low rank, but is "
-        "solved as a dense matrix, for nobody says that the first is positive "
+        "solved as a dense matrix, for it is not known that the first is positive "
         "definite; promise it, spd(...) [promise]"
     )
     assert gen(text.replace(band, f"spd({band})")).err == "wrote m_numpy.py\n"

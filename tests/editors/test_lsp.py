@@ -43,8 +43,8 @@ def said(word: str, shift: int = 0, text: str = SPEC) -> str:
 def test_a_function_has_formula_structure_and_cost() -> None:
     text = said("  f:", 2)
     assert "**f**: Value of `f`." in text and "**f_hess**: Hessian of `f`" in text
-    assert "d[i] = x[i + 1] - x[i]" in text and "holds 5*n = 100 of" in text
-    assert "holds" in text and "flops" in text and "at m = " not in text
+    assert "d[i] = x[i + 1] - x[i]" in text and "stores 5*n = 100 of" in text
+    assert "stores" in text and "flops" in text and "at m = " not in text
     assert said("f**2") == text
 
 
@@ -98,7 +98,7 @@ def test_an_editor_hears_of_faults_and_what_is_under_the_pointer(
     assert found["source"] == "tensorgen"
     assert client.write("a.yaml", SPEC) == []
     hover = client.at("a.yaml", 9, 2, "hover")
-    assert "holds 5*n = 100 of" in hover["contents"]["value"]
+    assert "stores 5*n = 100 of" in hover["contents"]["value"]
     assert hover["range"]["end"] == {"line": 9, "character": 3}
 
 

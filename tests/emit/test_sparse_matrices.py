@@ -104,7 +104,7 @@ def sorted_times(sparse: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Has an entry for each time that places were sorted."""
     found: list[Any] = []
     unique = np.unique
-    monkeypatch.setattr(sparse._Pattern, "kept", {})
+    monkeypatch.setattr(sparse._Pattern, "cached", {})
 
     def noted(*args: Any, **options: Any) -> Any:
         found.append(args)

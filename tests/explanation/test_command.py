@@ -99,4 +99,4 @@ def test_what_is_told_and_reports_for_machines_share_no_stream(
 ) -> None:
     done = run(spec, "--format", "json", *more)
     assert done.exit_code == cli.WRONG and done.stdout == ""
-    assert "--format needs stdout: have --html or --svg write" in done.stderr
+    assert "--format needs stdout: write the explanation to a file" in done.stderr

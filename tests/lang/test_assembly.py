@@ -135,13 +135,13 @@ FAULTS = {
     "k[0, i] = v[i]\nk[i, 1] = v[i]": "numbered along different axes",
     "k[0] = k[1]\nk[1] = k[0]": "entry 0 of 'k' needs itself",
     "k[0] = t\nk[1] = k[1] + 1": "entry 1 of 'k' needs itself",
-    "k[0] = t\nk[1] = k[2]": "'k' has no such entry while it is put together",
-    "k[0] = t\nk[1] = sum(k)": "'k' is put together here, and no whole array yet",
-    "k[0] = t\nk[1] = sum(k[:1])": "'k' has no such entry while it is put together",
+    "k[0] = t\nk[1] = k[2]": "'k' has no such entry while it is assembled",
+    "k[0] = t\nk[1] = sum(k)": "'k' is assembled here, and no whole array yet",
+    "k[0] = t\nk[1] = sum(k[:1])": "'k' has no such entry while it is assembled",
     "k[0, :] = v\nk[1, :] = t": "':' stands for an axis that the value does not have",
     "k[0] = v\nk[n] = v": "'k' has no step, and this is no number of an entry",
     "k[0] = v\nk[-1] = v": "'k' has no step, and this is no number of an entry",
-    "k[i, 0] = 1\nk[i, 1] = t": "nothing gives the range of 'i'",
+    "k[i, 0] = 1\nk[i, 1] = t": "nothing determines the range of 'i'",
 }
 
 

@@ -61,7 +61,7 @@ def where_made(text: str) -> int:
 
 def test_an_end_says_nothing_of_ranges() -> None:
     message, place, hint = only_fault("v[max(i - 1, 0)]", "f[i]")
-    assert (message, place) == ("nothing gives the range of 'i'", "i")
+    assert (message, place) == ("nothing determines the range of 'i'", "i")
     assert "i=range(n)" in hint
     assert checks("v[max(i - 1, 0)]", "f[i=range(n)]") == [
         "'v[max(i - 1, 0)]' needs 1 <= n"

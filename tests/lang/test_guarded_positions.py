@@ -156,10 +156,13 @@ def test_a_first_entry_goes_as_far_as_its_step() -> None:
         ("f[i=range(n + 1)]: where(i < n, x[i + 1], 1)", "leaves its axis"),
         ("f[i=range(n)]: where(x[i] > 0, x[i - 1], 1)", "leaves its axis"),
         ("f[i=range(n)]: where(i > 0, 1, x[i - 1])", "leaves its axis"),
-        ("f[t]: where(t > 0, x[c[t - 1]], 0)", "nothing gives the range of 't'"),
+        ("f[t]: where(t > 0, x[c[t - 1]], 0)", "nothing determines the range of 't'"),
         ("f[t=range(T)]: where(t > 0, 0, x[c[t - 1]])", "leaves its axis"),
-        ("f: sum(where(i < n - 1, x[i + 1], 5), i)", "nothing gives the range of 'i'"),
-        ("f[i]: where(i > 0, x[i - 1], 0)", "nothing gives the range of 'i'"),
+        (
+            "f: sum(where(i < n - 1, x[i + 1], 5), i)",
+            "nothing determines the range of 'i'",
+        ),
+        ("f[i]: where(i > 0, x[i - 1], 0)", "nothing determines the range of 'i'"),
     ],
 )
 def test_what_no_condition_guards_has_to_be_inside(text: str, told: str) -> None:
@@ -219,5 +222,5 @@ def test_steps_backwards_make_arrays_on_the_way() -> None:
 def test_a_name_without_first_entries_is_numbered_from_0() -> None:
     lines = "s[0] = 0\n      d[i + 1] = 2*x[i]\n      s[i + 1] = s[i] + d[i + 1]"
     rest = f"    where: |\n      {lines}\n    expr: sum(s) + d[1]\n"
-    with pytest.raises(SpecError, match="the step of 'd' does not give entry 0"):
+    with pytest.raises(SpecError, match="the step of 'd' does not define entry 0"):
         loaded("f:", rest)

@@ -52,5 +52,5 @@ def test_a_line_is_about_each_of_them(
 
 def test_a_range_that_nothing_gives_is_asked_for_at_the_left_side() -> None:
     (fault,) = faults("s", "f[i]", "s = 4 - i")
-    assert fault.message == "nothing gives the range of 'i'"
+    assert fault.message == "nothing determines the range of 'i'"
     assert fault.hint is not None and "i=range(n)" in fault.hint

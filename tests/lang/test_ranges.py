@@ -183,7 +183,7 @@ def test_a_position_goes_before_a_comparison() -> None:
 
 
 def test_an_index_that_nothing_mentions_is_a_fault() -> None:
-    assert fault(Ranges([A])) == "nothing gives the range of 'i'"
+    assert fault(Ranges([A])) == "nothing determines the range of 'i'"
 
 
 def test_an_index_on_the_left_is_cut_at_zero() -> None:

@@ -61,5 +61,5 @@ def test_the_last_entry_that_is_read_is_the_last_step() -> None:
 
 @pytest.mark.parametrize("expr", ["sum(S) + sum(cases)", "S[-1] + sum(cases)"])
 def test_what_is_read_whole_says_nothing(expr: str) -> None:
-    with pytest.raises(SpecError, match="nothing says how far 't' goes"):
+    with pytest.raises(SpecError, match="nothing determines how far 't' goes"):
         tensorgen.generate(EPIDEMIC.replace("EXPR", expr))

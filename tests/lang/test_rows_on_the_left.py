@@ -105,8 +105,8 @@ WRONG = {
     "f[:, k]: A[:, :, k]": ("the value has more axes of its own than ':' stand", 5),
     "f[0]: y": ("'0' cannot be the name of an index", 5),
     "f[k + 1, :]: X[k]": ("'k \\+ 1' cannot be the name of an index", 5),
-    "f[k, k, :]: X[k]": ("'k' stands twice between the brackets", 8),
-    "f[i]: (i + 1) * s": ("nothing gives the range of 'i'", 5),
+    "f[k, k, :]: X[k]": ("'k' occurs twice between the brackets", 8),
+    "f[i]: (i + 1) * s": ("nothing determines the range of 'i'", 5),
 }
 
 

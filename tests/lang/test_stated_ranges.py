@@ -62,7 +62,7 @@ def test_a_range_that_is_stated_holds() -> None:
         ("f[i=range(s)]", "the bound 's' is not affine in dims and indices"),
         ("f[i=range(k)]", "the index 'k' is neither on the left side nor bound"),
         ("f[i=]", "an expression is missing"),
-        ("f[i=range(n), i=range(n)]", "'i' stands twice between the brackets"),
+        ("f[i=range(n), i=range(n)]", "'i' occurs twice between the brackets"),
         ("f[i=range(n]", "is never closed"),
     ],
 )

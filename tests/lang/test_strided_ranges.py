@@ -281,7 +281,7 @@ def test_half_of_a_multiple_needs_no_check() -> None:
 
 WRONG = {
     "f: sum(x[j], j=range(n, 0, -1))": (
-        "the stride of a range is a whole number from 1 on",
+        "the stride of a range is a positive integer",
         "reverse positions instead: x[n - 1 - i]",
         "-1",
     ),

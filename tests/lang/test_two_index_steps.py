@@ -143,7 +143,7 @@ FAULTS = {
         "add R[0, 0] = ...",
     ),
     "R[0, j] = 1\nR[i, 0] = 1\nR[i, j] = R[i - 1, j] + R[i, j - 1]": (
-        "nothing says how far 'i' goes",
+        "nothing determines how far 'i' goes",
         "R[i=range(1, n), j=range(1, m)]",
     ),
     "R[0, j] = 1\nR[i, 0] = 1\nR[i, j] = R[i + 1, j]*x[i]*y[j]": (

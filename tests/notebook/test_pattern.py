@@ -115,7 +115,7 @@ def test_a_derivative_says_what_it_holds() -> None:
     told = table(module().low_hess(np.ones(10), np.ones((3, 10))))
     assert told["shape"] == "(10, 10), float64"
     assert told["structure"].startswith("diagonal plus rank r  H[i, j] = ")
-    assert told["holds"] == "d (10,), V (3, 10)"
+    assert told["factors"] == "d (10,), V (3, 10)"
     assert told["bytes"] == "320 of 800"
 
 

@@ -319,7 +319,7 @@ problem:
         ("  minimise: f\n  minimize: f\n  variables: x", "7:3", ["'minimise'", "mean"]),
         ("  minimize: f\n  variables: z", "8:14", ["'z' is not an input"]),
         ("  minimize: f\n  variables: i", "8:14", ["'i' is an index array"]),
-        ("  minimize: f\n  variables: [x, x]", "8:18", ["'x' stands twice"]),
+        ("  minimize: f\n  variables: [x, x]", "8:18", ["'x' occurs twice"]),
         ("  minimize: f\n  variables: {x: 1}", "8:15", ["the bounds of 'x'", "lower"]),
         ("  minimize: f\n  variables: {x: {min: 1}}", "8:19", ["'min'", "a variable"]),
         ("  minimize: f\n  variables: {x: {lower: 2 +}}", "8:29", ["ends too early"]),

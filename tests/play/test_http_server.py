@@ -166,7 +166,7 @@ def test_work_ends_when_its_time_is_over() -> None:
     start = time.monotonic()
     answer = run(Budget(seconds=0.5), SLOW)
     assert answer == {
-        "stopped": "it took longer than the 0.5 seconds that a request may take"
+        "stopped": "it took longer than the 0.5 seconds allowed for a request"
     }
     assert time.monotonic() - start < 5
 
@@ -180,7 +180,7 @@ def test_work_ends_when_its_memory_is_used_up() -> None:
 
 def test_an_answer_that_is_too_long_is_not_sent() -> None:
     answer = run(Budget(answer=1000), {"expression": "x @ x"})
-    assert answer == {"stopped": "what comes of it is too long for a page"}
+    assert answer == {"stopped": "the result is too long for a page"}
 
 
 def test_work_that_nobody_waits_for_ends() -> None:

@@ -44,7 +44,7 @@ def only(text: str, *parts: str) -> None:
         ("functions: {f: 1}", ["1:1: the file does not say 'tensorgen: 1'"]),
         ("tensorgen: 2\nfunctions: {f: 1}", ["1:12: the format version '2'"]),
         ("tensorgen: 1.0\nfunctions: {f: 1}", ["'1.0' is unknown"]),
-        ("tensorgen:\nfunctions: {f: 1}", ["1:1:", "must be a text, not nothing"]),
+        ("tensorgen:\nfunctions: {f: 1}", ["1:1:", "must be a string, not nothing"]),
         ("tensorgen: 1\n", ["1:1: the file has no 'functions'"]),
         ("tensorgen: 1\nfunctions:\n", ["2:1:", "must be a mapping, not nothing"]),
         ("tensorgen: 1\n---\na: 1\n", ["2:1:", "a second one starts"]),
@@ -55,7 +55,7 @@ def only(text: str, *parts: str) -> None:
         ("tensorgen: 1\nbackends: [jax]\nfunctions: {f: 1}", ["2:12: 'jax' is not"]),
         ("tensorgen: 1\nsupport: shard\nfunctions: {f: 1}", ["2:10: 'shard' is no"]),
         ("tensorgen: 1\nbackends: []\nfunctions: {f: 1}", ["2:1:", "names none"]),
-        ("tensorgen: 1\nfunctions: {f: 1}\ndoc: [a]", ["3:1: 'doc' must be a text"]),
+        ("tensorgen: 1\nfunctions: {f: 1}\ndoc: [a]", ["3:1: 'doc' must be a string"]),
     ],
 )
 def test_what_is_wrong_with_the_file_as_a_whole_is_said(
@@ -223,9 +223,9 @@ def test_a_wrong_input_is_reported(written: str, parts: list[str]) -> None:
         ("f:\n    - w", ["5:5: 'f' must be an expression, not a list", "quoted"]),
         ("f: {expr: 1, wtr: w}", ["4:16:", "did you mean 'wrt'?"]),
         ("f: {expr: 1, wrt: W}", ["4:21: 'W' is not an input", "'w'"]),
-        ("f: {expr: 1, wrt: [w, w]}", ["4:25: 'w' stands twice"]),
+        ("f: {expr: 1, wrt: [w, w]}", ["4:25: 'w' occurs twice"]),
         ("f: {expr: 1, wrt: [[w]]}", ["4:22: a name is expected"]),
-        ("f: {expr: 1, wrt: {w: 1}}", ["4:25: '1' cannot be said of 'w' in 'wrt'"]),
+        ("f: {expr: 1, wrt: {w: 1}}", ["4:25: '1' cannot be stated of 'w' in 'wrt'"]),
         ("f: {expr: 1, wrt: {X: diagnal}}", ["4:25:", "did you mean 'diagonal'?"]),
         ("f: {expr: 1, wrt: {w: symmetric}}", ["'w' is no square matrix"]),
         ("f: {expr: 1, emit: gradient}", ["4:22: 'gradient' needs a 'wrt'"]),
@@ -241,14 +241,14 @@ def test_a_wrong_input_is_reported(written: str, parts: list[str]) -> None:
             "f: {expr: 1, wrt: [w, X, lam], emit: 9}",
             ["4:40:", "there are 55 derivatives", "[w, X, lam, w"],
         ),
-        ("f: {expr: 1, wrt: w, emit: [value, value]}", ["4:38:", "stands twice"]),
-        ("f: {expr: 1, wrt: w, emit: [[w, X]]}", ["4:35: 'X' does not stand in"]),
+        ("f: {expr: 1, wrt: w, emit: [value, value]}", ["4:38:", "occurs twice"]),
+        ("f: {expr: 1, wrt: w, emit: [[w, X]]}", ["4:35: 'X' is not in"]),
         ("f: {expr: 1, wrt: w, emit: [[w]]}", ["4:31:", "2 to 9 inputs"]),
         ("f: {expr: 1, wrt: w, emit: {a: 1}}", ["'emit' must be"]),
         ("f: {unknown: [n], root: 1}", ["an unknown", "unknowns:"]),
         ("f(x): x", ["4:3: 'f' cannot have parameters here", "definitions"]),
         ("f[]: 1", ["4:4:", "nothing between the brackets"]),
-        ("f[i, i]: 1", ["4:8: 'i' stands twice"]),
+        ("f[i, i]: 1", ["4:8: 'i' occurs twice"]),
         ("f[i+1]: 1", ["4:5: 'i+1' cannot be the name of an index"]),
         ("f[w]: 1", ["4:5: 'w' is the name of an input and of an index"]),
         ("f[i][j]: 1", ["cannot be the left side"]),
@@ -301,7 +301,7 @@ def test_a_collision_shows_both_places() -> None:
 
 @pytest.mark.parametrize("key", ["expr[i, j]", '"expr [i, j]"'])
 def test_the_indices_of_a_function_stand_behind_its_name(key: str) -> None:
-    told = "the indices of a function stand behind its name"
+    told = "the indices of a function follow its name"
     hint = "write 'f[i, j]:', and 'expr:' below it"
     only(f"{HEAD}  f:\n    {key}: w[i]*w[j]\n    wrt: w\n", told, hint)
 

@@ -207,8 +207,9 @@ def noted(spec: str) -> list[str]:
 
 def named(line: int, dims: str) -> str:
     return (
-        f"a.yaml:{line}:3: note: f_hess has two forms and takes the one that holds "
-        f"least for the sizes of its arguments; hints for {dims} leave one [forms]"
+        f"a.yaml:{line}:3: note: f_hess has two forms and uses the one that needs "
+        "least memory for the sizes of its arguments; "
+        f"hints for {dims} leave one [forms]"
     )
 
 
@@ -222,8 +223,8 @@ def test_functions_with_two_forms_are_named() -> None:
 def test_functions_with_three_forms_are_named() -> None:
     emit = "hessian"
     assert noted(text("chain", emit)) == [
-        "a.yaml:4:3: note: f_hess has three forms and takes the one that holds least "
-        "for the sizes of its arguments; hints for n, p and q leave one [forms]"
+        "a.yaml:4:3: note: f_hess has three forms and uses the one that needs least "
+        "memory for the sizes of its arguments; hints for n, p and q leave one [forms]"
     ]
 
 

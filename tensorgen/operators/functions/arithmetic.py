@@ -103,7 +103,7 @@ def _check_power(base: Fraction | None, exponent: Fraction | None) -> None:
         numerator, denominator = abs(base.numerator), base.denominator
         digits = exponent * Fraction(log2(numerator) - log2(denominator))
         if digits >= _LARGEST:
-            raise Misuse("this power is outside of what float64 holds")
+            raise Misuse("this power is outside the range of float64")
 
 
 def is_representable(node: Node) -> bool:

@@ -50,7 +50,7 @@ def einsum(build: Build, subscripts: str, operands: Sequence[Array]) -> Array:
     ]
     for label in axes:
         if isinstance(label, str) and label not in known:
-            message = f"'{label}' stands in the result but in no operand"
+            message = f"'{label}' occurs in the result but in no operand"
             raise Misuse(message, [("subscripts", "")], _HINT)
     return product(build, axes, used, sizes=by_axis(lead))
 
@@ -107,7 +107,7 @@ def _check_sizes(used: Sequence[tuple[Array, tuple[Label, ...]]]) -> None:
 def _result(terms: Sequence[str], out: str) -> str:
     letters = _letters(out)
     if len(set(letters)) < len(letters):
-        raise Misuse("a label stands twice in the result", [("subscripts", "")], _HINT)
+        raise Misuse("a label occurs twice in the result", [("subscripts", "")], _HINT)
     if any("..." in term for term in terms) and "..." not in out:
         message = "the result lacks the '...' of the operands"
         raise Misuse(message, [("subscripts", "")])

@@ -13,7 +13,7 @@ from tensorgen.operators.functions.array import OLD, Array, Build, Label, Misuse
 from tensorgen.operators.functions.reductions import normal_axis
 from tensorgen.operators.scans import places
 
-_INTEGERS = "an index array is an input with 'index', or what argsort makes"
+_INTEGERS = "an index array is an input with 'index', or what argsort returns"
 
 
 def bound_of(x: Array, at: str) -> Dim:
@@ -44,7 +44,7 @@ def searchsorted(build: Build, a: Array, v: Array) -> Array:
 
 
 def take_along_axis(build: Build, x: Array, indices: Array, axis: int = -1) -> Array:
-    """Entries at places along an axis: of X those X[i, indices[i, j]]."""
+    """Entries at indices along an axis: of X those X[i, indices[i, j]]."""
     along = normal_axis(axis, x.order)
     bound = bound_of(indices, "indices")
     if _without(x, along) != _without(indices, along):
@@ -77,7 +77,7 @@ def _taken(build: Build, x: Array, indices: Array, axis: int) -> Array:
 
 
 def one_hot(build: Build, indices: Array, n: Dim | None = None) -> Array:
-    """Rows of zeros with a one at each place; n entries, or as many as places go to."""
+    """Rows of zeros with a one at each index; n entries, or as many as indices need."""
     bound = bound_of(indices, "indices")
     if n is not None:
         build.require(bound, n, "'one_hot'", "n")

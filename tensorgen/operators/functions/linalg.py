@@ -177,7 +177,7 @@ def diagonal(
 ) -> Array:
     """Diagonal of two axes, as a last axis."""
     if A.order < 2:
-        message = "'diagonal' needs two axes; diag makes a matrix"
+        message = "'diagonal' needs two axes; diag builds a matrix"
         raise Misuse(message, [("A", tuple_text(A.shape))])
     first, second = (normal_axis(axis, A.order) for axis in (axis1, axis2))
     if first == second:

@@ -52,7 +52,7 @@ def _widths(given: object, order: int) -> list[tuple[int, int]]:
     whole = all(isinstance(w, int) and w >= 0 for pair in found for w in pair)
     if len(found) != order or len(pairs) != order or not whole:
         hint = "pad(x, 1), pad(x, (1, 2)) or pad(X, ((1, 2), (0, 0)))"
-        raise Misuse("widths are whole numbers from 0 on", [("pad_width", "")], hint)
+        raise Misuse("widths are nonnegative integers", [("pad_width", "")], hint)
     return found
 
 

@@ -33,7 +33,7 @@ def _interval(x: Array | Scalar, knots: Array) -> Any:
     "_Toeplitz": TOEPLITZ,
     "_outcome": '''
 def _outcome(name: str, found: Any, shape: tuple[int, ...], *given: Any) -> Array:
-    """Return a copy of what a function gave, in the dtype of what it was given."""
+    """Return a copy of what a function returned, in the dtype of its arguments."""
     if not isinstance(found, (np.ndarray, np.generic, float)):
         kind = type(found).__name__
         raise TypeError(f"{name}: expected an array, got {kind}")
@@ -124,7 +124,7 @@ def _log_cosh(x: Array | Scalar) -> Array:
 ''',
     "_finite_exp": '''
 def _finite_exp(x: Array | Scalar) -> Array:
-    """Return exp(x), held so small that its cube is finite."""
+    """Return exp(x), clipped so that its cube is finite."""
     top = np.log(np.finfo(np.asarray(x).dtype).max) / 3
     return np.exp(np.minimum(x, top))
 ''',
@@ -174,17 +174,17 @@ def _packed(a: Array, axis: Any = None) -> Array:
 ''',
     "_unpacked": '''
 def _unpacked(a: Array, *shape: int) -> Array:
-    """Return the array, symmetric in its last axes, of which `_packed` has kept `a`."""
+    """Return the array, symmetric in its last axes, of which `_packed` returns `a`."""
     size, order = shape[-1], len(shape) - a.ndim + 1
-    places: Any = np.arange(size)
+    positions: Any = np.arange(size)
     for k in range(2, order + 1):
-        inner, places = places, np.empty((size,) * k, int)
-        for i in range(size):  # the largest index, which may stand on any axis
+        inner, positions = positions, np.empty((size,) * k, int)
+        for i in range(size):  # the largest index, which may be on any axis
             below = (slice(i + 1),) * (k - 1)
             for axis in range(k):
                 at: Any = (*below[:axis], i, *below[axis:])
-                places[at] = math.comb(i + k - 1, k) + inner[below]
-    return np.take(a, places, axis=-1)
+                positions[at] = math.comb(i + k - 1, k) + inner[below]
+    return np.take(a, positions, axis=-1)
 ''',
     "_prod_others": '''
 def _prod_others(x: Array, axis: Any = None) -> Array:
@@ -254,7 +254,7 @@ def _moving_sum(
 ) -> Array:
     """Return the sums over `length` neighbours along an axis, with zeros around it.
 
-    Those over 1, 2, 4, ... make up all others: nothing is added to be taken away.
+    Those over 1, 2, 4, ... add up to all others, without subtraction.
     Up to 11 neighbours in a vector are correlated, which is quick so far.
     """
     if x.ndim == 1 and length <= 11:
@@ -287,22 +287,22 @@ def _moving_sum(
 def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     """Add values to out[index], where `index`, of the first axes, may repeat itself.
 
-    By `np.add.at`, which is quick for vectors alone: few columns one by one, rows that
-    are longer flat, as many at a time as stay in the cache. Two numbers beside each
-    other are added as a complex one, which takes as long as a number.
+    By `np.add.at`, which is fast for vectors alone: few columns one by one, rows that
+    are longer flat, as many at a time as fit in the cache. Two adjacent numbers are
+    added as a complex one, which takes as long as a real one.
     """
     if not out.size:
         return
     axes = len(index) if isinstance(index, tuple) else 1
     rows: Any = index[0] if isinstance(index, tuple) and axes == 1 else index
-    if axes > 1:  # places from the end wrap
+    if axes > 1:  # negative indices wrap
         whole = [k.astype(np.intp, copy=False) for k in np.broadcast_arrays(*index)]
         rows = np.ravel_multi_index(tuple(whole), out.shape[:axes], mode="wrap")
     rows = rows.astype(np.intp, copy=False)
     width = math.prod(out.shape[axes:])
     added: Any = np.broadcast_to(values, rows.shape + out.shape[axes:])
     rows, added = rows.ravel(), added.reshape(rows.size, width)
-    # Many numbers a place are added up in double precision.
+    # Many values per index are summed in double precision.
     exact = out.itemsize == 8 or added.size < out.size
     own = exact and out.flags.c_contiguous
     sums: Any = out.reshape(-1, width) if own else np.zeros((out.size // width, width))
@@ -319,9 +319,9 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
         flat = sums.reshape(-1).view(sums.dtype if width % 2 else pair)
         step, columns = 32768 // width + 1, np.arange(flat.size * width // sums.size)
         for start in range(0, rows.size, step):
-            places = rows[start : start + step, None] * columns.size + columns
+            positions = rows[start : start + step, None] * columns.size + columns
             block = added[start : start + step].astype(sums.dtype, copy=False)
-            np.add.at(flat, places.ravel(), block.ravel().view(flat.dtype))
+            np.add.at(flat, positions.ravel(), block.ravel().view(flat.dtype))
     if not own:
         out += sums.reshape(out.shape)
 ''',

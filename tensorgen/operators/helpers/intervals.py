@@ -2,33 +2,33 @@
 
 INTERVALS: dict[str, str] = {
     "_joint_order": '''
-def _joint_order(keys: Any, places: Any) -> Any:
-    """Return the order of keys, and of places where these are alike."""
-    return np.lexsort(np.stack([places, keys]))
+def _joint_order(keys: Any, positions: Any) -> Any:
+    """Return the order of keys, and of positions where these are equal."""
+    return np.lexsort(np.stack([positions, keys]))
 ''',
     "_count_joint": '''
 def _count_joint(
-    keys: Any, places: Any, key: Any, place: Any, side: Any = "left"
+    keys: Any, positions: Any, key: Any, position: Any, side: Any = "left"
 ) -> Any:
-    """Return how many of sorted pairs of a key and a place come before each other."""
-    size = 1 + max((int(k.max()) for k in (places, place) if k.size), default=0)
-    return np.searchsorted(keys * size + places, key * size + place, side=side)
+    """Return how many of the sorted pairs of key and position precede each one."""
+    size = 1 + max((int(k.max()) for k in (positions, position) if k.size), default=0)
+    return np.searchsorted(keys * size + positions, key * size + position, side=side)
 ''',
     "_sums_between": '''
 def _sums_between(x: Array, low: Any, high: Any) -> Array:
-    """Return the sums of the rows from place to place, of runs that double."""
-    count, place, step = np.maximum(high - low, 0), low.copy(), 1
+    """Return the sums of rows between positions, by runs of doubling length."""
+    count, position, step = np.maximum(high - low, 0), low.copy(), 1
     sums = np.zeros((len(low), *x.shape[1:]), dtype=x.dtype)
     while (count >= step).any():
         some = np.flatnonzero(count & step)
-        sums[some] += x[place[some]]
-        place[some] += step
+        sums[some] += x[position[some]]
+        position[some] += step
         x, step = x[:-step] + x[step:], 2 * step
     return sums
 ''',
     "_spread_between": '''
 def _spread_between(w: Array, low: Any, high: Any, *shape: int) -> Array:
-    """Return for each place the sum of the w between whose places it is."""
+    """Return for each position the sum of the w whose interval contains it."""
     count, step = np.maximum(high - low, 0), 1
     while (count >= 2 * step).any():
         step *= 2

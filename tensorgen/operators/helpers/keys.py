@@ -1,6 +1,6 @@
 """Source of what reduces entries by key in generated modules.
 
-`ufunc.at` is quick for vectors alone, so places are numbered through.
+`ufunc.at` is quick for vectors alone, so positions are numbered through.
 """
 
 
@@ -9,7 +9,7 @@ def _reduction(name: str, word: str, ufunc: str, start: str) -> str:
 def _{name}_by_key(x: Array, keys: Any, *shape: int) -> Array:
     """Return the {word} of the entries of x that have each key, {start} without any."""
     out = np.full(shape, {start}, dtype=x.dtype)
-    np.{ufunc}.at(out.reshape(-1), _places(x, keys), x.reshape(-1))
+    np.{ufunc}.at(out.reshape(-1), _flat_indices(x, keys), x.reshape(-1))
     return out
 '''
 
@@ -26,16 +26,16 @@ def _{name}(keys: Array, limits: Array) -> Any:
 def _begin(name: str, word: str, side: str) -> str:
     return f'''
 def _{name}(keys: Array, limits: Array) -> Any:
-    """Return the place of the first of sorted keys {word} each limit."""
+    """Return the index of the first of sorted keys {word} each limit."""
     found = np.searchsorted(keys, limits, side="{side}")
     return np.where(np.isnan(limits), len(keys), found)
 '''
 
 
 BY_KEY: dict[str, str] = {
-    "_last_place": '''
-def _last_place(number: Any) -> Any:
-    """Return the last of so many first places, 0 where there is none."""
+    "_last_index": '''
+def _last_index(number: Any) -> Any:
+    """Return the last of the first `number` indices, 0 where there are none."""
     return np.maximum(number - 1, 0)
 ''',
     "_count_within": _count("count_within", "at most", "right"),
@@ -44,25 +44,25 @@ def _last_place(number: Any) -> Any:
     "_begin_above": _begin("begin_above", "above", "right"),
     "_tie": '''
 def _tie(keys: Array, x: Array, beyond: int = 0) -> Any:
-    """Return the place of the first of sorted keys that equals each x.
+    """Return the index of the first of sorted keys that equals each x.
 
-    What equals none has one behind them all, or so many beyond that.
+    What equals none has the index past the end, or one `beyond` that.
     """
-    place = np.searchsorted(keys, x)
-    equal = np.append(keys, np.nan)[place] == x
-    return np.where(equal, place, len(keys) + beyond)
+    position = np.searchsorted(keys, x)
+    equal = np.append(keys, np.nan)[position] == x
+    return np.where(equal, position, len(keys) + beyond)
 ''',
-    "_places": '''
-def _places(x: Array, keys: Any) -> Any:
-    """Return where each entry of x belongs: the place of its key, and its own there.
+    "_flat_indices": '''
+def _flat_indices(x: Array, keys: Any) -> Any:
+    """Return the flat index of each entry of x: that of its key, and its own in that.
 
     Those are in C order, keys first, which belong to the first axes of x.
     """
-    places = keys.reshape(-1).astype(np.intp, copy=False)
+    positions = keys.reshape(-1).astype(np.intp, copy=False)
     if x.ndim == keys.ndim:
-        return places
+        return positions
     width = math.prod(x.shape[keys.ndim :])
-    return (places[:, None] * width + np.arange(width)).reshape(-1)
+    return (positions[:, None] * width + np.arange(width)).reshape(-1)
 ''',
     "_max_by_key": _reduction("max", "largest", "maximum", "-np.inf"),
     "_min_by_key": _reduction("min", "smallest", "minimum", "np.inf"),
@@ -80,28 +80,28 @@ def _prod_others_by_key(x: Array, keys: Any, product: Array) -> Array:
     with np.errstate(all="ignore"):
         others = product.take(keys, axis=0) / x
     at = lost[keys]
-    others[at] = _others(x[at], _places(x, keys).reshape(x.shape)[at])
+    others[at] = _others(x[at], _flat_indices(x, keys).reshape(x.shape)[at])
     return others
 ''',
     "_others": '''
-def _others(x: Array, places: Any) -> Array:
-    """Return for each entry of a vector the product of all others at its place."""
-    order = np.argsort(places, kind="stable")
-    sides = [_before(x[k], places[k]) for k in (order, order[::-1])]
+def _others(x: Array, positions: Any) -> Array:
+    """Return for each entry of a vector the product of all others at its index."""
+    order = np.argsort(positions, kind="stable")
+    sides = [_before(x[k], positions[k]) for k in (order, order[::-1])]
     others = np.empty_like(x)
     others[order] = sides[0] * sides[1][::-1]
     return others
 ''',
     "_before": '''
-def _before(x: Array, places: Any) -> Array:
-    """Return the products of the entries before each at its place, in sweeps."""
-    same = places[1:] == places[:-1]
+def _before(x: Array, positions: Any) -> Array:
+    """Return the products of the entries before each at its index, in sweeps."""
+    same = positions[1:] == positions[:-1]
     found, step = np.ones_like(x), 1
     found[1:] = np.where(same, x[:-1], 1)
     while same.any():
         found[step:] = found[step:] * np.where(same, found[:-step], 1)
         step *= 2
-        same = places[step:] == places[:-step]
+        same = positions[step:] == positions[:-step]
     return found
 ''',
     "_max_of_alike": '''
@@ -115,16 +115,16 @@ def _max_of_alike(x: Array, keys: Any, read: Any) -> Array:
 PROD_BY_KEY = '''
 def _prod_by_key(x: Array, keys: Any, *shape: int) -> Array:
     """Return the products of the entries of x that have each key, 1 without any."""
-    places = _places(x, keys)
-    out, order = np.ones(shape, dtype=x.dtype), np.argsort(places)
-    rows, places = x.reshape(-1)[order], places[order]
-    last = places != np.append(places[1:], -1)
-    out.reshape(-1)[places[last]] = (rows * _before(rows, places))[last]
+    positions = _flat_indices(x, keys)
+    out, order = np.ones(shape, dtype=x.dtype), np.argsort(positions)
+    rows, positions = x.reshape(-1)[order], positions[order]
+    last = positions != np.append(positions[1:], -1)
+    out.reshape(-1)[positions[last]] = (rows * _before(rows, positions))[last]
     return out
 '''
 
 PROD_OTHERS_BY_KEY = '''
 def _prod_others_by_key(x: Array, keys: Any, product: Array) -> Array:
     """Return for each entry the product of all others that have its key."""
-    return _others(x.reshape(-1), _places(x, keys)).reshape(x.shape)
+    return _others(x.reshape(-1), _flat_indices(x, keys)).reshape(x.shape)
 '''

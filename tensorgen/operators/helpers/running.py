@@ -221,7 +221,7 @@ def _filtered(x: Array, a: Any, back: bool = False) -> Array:
 
 WINDOWS = '''
 def _windows(x: Array, shape: Any, axis: Any = None) -> Array:
-    """Return a view through windows along axes, or all; their places come last.
+    """Return a view through windows along axes, or all; window axes come last.
 
     `sliding_window_view` of CuPy reads the sizes of windows back from the device.
     """

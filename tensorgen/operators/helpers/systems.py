@@ -11,7 +11,7 @@ class _Sparse:
     """A square matrix of few entries, eliminated once; needs {scipy}.
 
     Entries are given as rows, columns and values that broadcast against each other.
-    Those of the same place add up; what lies outside of the matrix is left out.
+    Duplicates are summed; entries outside the matrix are ignored.
     """
 
     def __init__(self, size: int, *entries: Any) -> None:
@@ -182,10 +182,10 @@ class _Banded:
         return band[len(band) // 2 + rows - columns, columns]
 
     def _near_by_factors(self, w: int) -> Array:
-        """What LU says of the inverse Z near the diagonal (Takahashi et al. 1973).
+        """The inverse Z near the diagonal by LU (Takahashi et al. 1973).
 
-        U Z is lower and Z L upper triangular: these are equations for what stands in
-        row and column m, over those below m. All together are one triangular band.
+        U Z is lower and Z L upper triangular: these are equations for row
+        and column m, given those below m. All together form one triangular band.
         """
         from scipy.linalg import lapack
 
@@ -202,16 +202,16 @@ class _Banded:
         slot[0] = 2 * w
         equations = np.zeros(((w + 1) * group, n, group), self._table.dtype)
 
-        def say(own: int, m: int, other: int, values: Array) -> None:
-            """The unknown `other` of m places on, in the equation of `own`."""
+        def put(own: int, m: int, other: int, values: Array) -> None:
+            """Set the coefficients of `other`, m rows on, in the equation of `own`."""
             away = m * group + slot[own] - slot[other]
             equations[away, : n - m, slot[other]] = values[: n - m][::-1]
 
         for q in range(1, w + 1):
-            say(0, 0, q, upper[q])
+            put(0, 0, q, upper[q])
             for k in range(1, w + 1):
-                say(k, min(q, k), k - q, lower[q])
-                say(-k, min(q, k), q - k, upper[q])
+                put(k, min(q, k), k - q, lower[q])
+                put(-k, min(q, k), q - k, upper[q])
         right = np.zeros((n, group), self._table.dtype)
         right[:, 2 * w] = 1 / upper[0][::-1]
         letter = "s" if self._table.dtype == np.float32 else "d"
@@ -226,7 +226,7 @@ class _Banded:
         return band
 
     def _near_by_blocks(self, w: int) -> Array:
-        """The same by orthogonal elimination of blocks, whatever the pivots are.
+        """The same by orthogonal elimination of blocks, stable for all pivots.
 
         Step k turns the rows of blocks k and k + 1 by Q.T. Of what is left, H is the
         first block of the inverse; the blocks beside it follow from those after it.

@@ -53,8 +53,8 @@ HELPERS = {
 def _squared_distances(x: Array, y: Array, scale: Any = 1) -> Array:
     """Return the sums over k of (scale[k] * (x[i, k] - y[j, k]))**2, blocks of rows.
 
-    Rows less their mean are multiplied. What is small beside the squares that it comes
-    from is made of differences, and all where there are two or three columns.
+    Rows less their mean are multiplied. What is small relative to the squares that it
+    is computed from comes from differences, and all do for two or three columns.
     """
     found = np.empty((len(x), len(y)), dtype=x.dtype)
     width, step = x.shape[1], 32768 // (len(y) + 1) + 1

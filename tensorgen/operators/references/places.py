@@ -82,7 +82,7 @@ def sums_between(x: Array, low: Array, high: Array) -> Array:
 
 
 def spread_between(w: Array, low: Array, high: Array, shape: tuple[int, ...]) -> Array:
-    """Return for each place the sum of the w between whose places it is."""
+    """Return for each position the sum of the w whose interval contains it."""
     found = np.zeros(shape, dtype=w.dtype)
     for row, a, b in zip(w, low, high, strict=True):
         found[a:b] += row

@@ -138,7 +138,7 @@ ROWS = (
         "last_place",
         _limit_dims,
         _no_partials,
-        "_last_place({1})",
+        "_last_index({1})",
         params=("bound",),
         places=True,
         keyed=True,
