@@ -26,8 +26,8 @@ class Forms:
     """The units that each result needs in each of its forms.
 
     What is `freed` is given up behind its last use, wherever that is then. Shared
-    levels that are shorter than a function are `joined` with the one before. Names
-    that are `fixed` stay as they are.
+    levels that are shorter than a function are `joined` with the one before; what all
+    results have in `common` may be the first. Names that are `fixed` stay as they are.
     """
 
     cut: Units
@@ -36,6 +36,7 @@ class Forms:
     freed: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
     joined: bool = False
+    common: bool = False
 
     @cached_property
     def needs(self) -> dict[str, list[set[int]]]:
@@ -54,7 +55,11 @@ class Forms:
     @cached_property
     def levels(self) -> list[set[int]]:
         """What several results need, by the first of them."""
-        levels = self.cut.levels([*self.every.values()])
+        every = [*self.every.values()]
+        levels = self.cut.levels(every)
+        if self.common:
+            first = set[int].intersection(*every)
+            levels = [first, *(level - first for level in levels)]
         for k in range(len(levels) - 1, 0, -1):
             count = len(self.cut.statements(levels[k]))
             if self.joined and levels[k - 1] and count < LINES_OF_A_FUNCTION:

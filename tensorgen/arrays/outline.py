@@ -143,6 +143,11 @@ def outlined(
         return None
     forms = Forms(cut, whole, places, freed, frozenset(fixed))
     fitting = _fitting(forms, asked, sizes)
+    common = replace(forms, common=True)
+    if len(fitting) < len(asked) and common.levels[0]:
+        again = _fitting(common, asked, sizes)
+        if len(again) > len(fitting):
+            forms, fitting = common, again
     joined = replace(forms, joined=True)
     if joined.levels != forms.levels:
         again = _fitting(joined, asked, sizes)
