@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.statements import (
     Let,
     Release,
@@ -14,7 +15,14 @@ from tensorgen.arrays.statements import (
     bindings,
     everything,
 )
-from tensorgen.arrays.units import Units, mentioned, named, renamed, symbols, takes
+from tensorgen.arrays.units import (
+    Units,
+    mentioned,
+    named,
+    renamed,
+    symbols,
+    variables_of,
+)
 from tensorgen.prices.thresholds import LINES_OF_A_FUNCTION
 
 Places = Mapping[str, Sequence[Sequence[int]]]
@@ -134,7 +142,11 @@ class Forms:
         """The same without numbers that set names apart from those of others."""
         lets = [line.name for line in code.statements if isinstance(line, Let)]
         taken = {x for line in everything(code.statements) for x, _ in bindings(line)}
-        taken |= {*takes(code)} | symbols(code)
+        # A part of an object has its name for itself as well.
+        read = {
+            op.name for one in variables_of(code) if isinstance(op := one.op, Variable)
+        }
+        taken |= {name.rpartition(".")[2] for name in read} | symbols(code)
         change: dict[str, str] = {}
         for name in lets:
             short, _, number = name.rpartition("_")

@@ -61,7 +61,7 @@ class Piece:
     `of` is the result that it is of, or the first of those that need it if it is
     `shared`. What it returns has the names `outputs`, as parts of an object `held`
     where that is given. Of a result that has several forms, `others` are those that
-    come after the first.
+    come after the first. What is shared has the results that need it as `users`.
     """
 
     of: str
@@ -71,6 +71,7 @@ class Piece:
     outputs: tuple[str, ...] = ()
     held: str = ""
     others: tuple[Code, ...] = ()
+    users: tuple[str, ...] = ()
 
     @property
     def forms(self) -> tuple[Code, ...]:
@@ -144,7 +145,8 @@ def outlined(
     forms = Forms(cut, whole, places, freed, frozenset(fixed))
     fitting = _fitting(forms, asked, sizes)
     common = replace(forms, common=True)
-    if len(fitting) < len(asked) and common.levels[0]:
+    own = [len(cut.statements(level)) for level in common.levels if level]
+    if len(fitting) < len(asked) and min(own, default=0) >= LINES_OF_A_FUNCTION:
         again = _fitting(common, asked, sizes)
         if len(again) > len(fitting):
             forms, fitting = common, again
@@ -167,7 +169,6 @@ def outlined(
     )
     after += LINES_OF_A_FUNCTION * len(outline.pieces)
     for names in used:
-        after += len(outline.called(names))
         left = (outline.own[x] for x in names if x in outline.own)
         after += sum(len(code.statements) for code in left)
     if before - after < LINES_SAVED or after > SHARE_OF_LINES * before:
@@ -313,7 +314,8 @@ def _outline(
         return Piece(of, bool(outputs), tuple(found), first, outputs, held, rest)
 
     for level in levels:
-        of = next(x for x, units in forms.every.items() if not units.isdisjoint(level))
+        users = [x for x, own in forms.every.items() if not own.isdisjoint(level)]
+        of = users[0]
         lines, outputs = cut.statements(level), cut.outputs(level, whole)
         values = {x: value for line in lines for x, value in bindings(line)}
         outer = tuple(bound(x, values[x]) for x in outputs)
@@ -325,7 +327,8 @@ def _outline(
             while held in taken:
                 held += "_"
             taken.add(held)
-        pieces.append(piece(of, [code], outputs, held))
+        found = piece(of, [code], outputs, held)
+        pieces.append(replace(found, users=tuple(users)))
         if held:
             known |= _parts_of(whole, outputs, held)
     for name in forms.places:

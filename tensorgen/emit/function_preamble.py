@@ -195,12 +195,12 @@ def lines(function: Function, checks: bool = True, ranges: bool = True) -> list[
     every = [p for group in function.signature for p in group]
     parameters, stated = arrays_among(every), sizes_among(every)
     parts = [p for p in function.parameters if p.of is not None]
-    known = plan([*every, *parts], {*function.body.dims, *function.body.positive})
+    wanted = {*function.body.dims, *function.body.positive, *function.compared}
+    known = plan([*every, *parts], wanted)
     indices = [p for p in parameters if p.index is not None and ranges]
     axes = [*known.solved.values(), *known.compared]
     needed = {
-        *function.body.dims,
-        *function.body.positive,
+        *wanted,
         *(s for p in indices if p.index is not None for s in p.index.symbols),
         # What is wrong with one axis is told with the whole shape.
         *(s for axis in axes for d in axis.parameter.dims for s in d.symbols),
@@ -232,7 +232,8 @@ def lines(function: Function, checks: bool = True, ranges: bool = True) -> list[
     first = [*size_checks(stated), *found]
     if parameters:
         first.append(_conversion(parameters))
-    return [*first, *apart, *result, *_dtype(function, parameters)]
+    last = [*function.refused, *_dtype(function, parameters)]
+    return [*first, *apart, *result, *last]
 
 
 def checks(function: Function) -> list[str]:

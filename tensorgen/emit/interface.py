@@ -224,7 +224,8 @@ class Function:
     computes and holds. With `choices`, the first whose condition holds is taken; the
     body needs what all forms need. Of several `results`, each is a function with the
     lines of all and what it returns itself. One that is `composed` calls what is in
-    `calls`: its body returns the parts that callers get.
+    `calls`: its body returns the parts that callers get. Sizes that are `compared` are
+    `refused` by some lines.
     """
 
     function: str
@@ -244,6 +245,8 @@ class Function:
     cost: str = ""
     calls: tuple[Private, ...] = ()
     composed: bool = False
+    refused: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
 
     def of_part(self, part: Kind) -> list[tuple[str, Function]]:
         """Return the results that have a part of what is returned, by their names.

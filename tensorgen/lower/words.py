@@ -231,7 +231,7 @@ def _of_product(node: Product, word: NameOf) -> Iterator[str]:
     elif len(node.factors) == 1:
         yield from _of_multiple(node, word)
     elif node.factors and (text := _factors(node, word)):
-        yield f"neg_{text}" if node.coefficient < 0 else text
+        yield _MULTIPLES.get(node.coefficient, "scaled_{}").format(text)
 
 
 def _factors(node: Product, word: NameOf) -> str:

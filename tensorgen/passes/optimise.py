@@ -49,6 +49,7 @@ from tensorgen.passes.sharing.pair_transposes import pair_transposes
 from tensorgen.passes.sharing.scatter_sums import scatter_sums
 from tensorgen.passes.sharing.share_factors import share_factors
 from tensorgen.passes.sharing.share_products import share_products
+from tensorgen.passes.sharing.share_sums import share_sums
 from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.views import degree
@@ -336,6 +337,13 @@ PASSES = (
         needs="sums of pairs: before, factors of many products are multiplied first",
         ends="each sum is looked at once",
         run=_each(mask_late),
+    ),
+    Pass(
+        "share_sums",
+        law="a + b - c + d = s + d, where s = a + b - c is there",
+        needs="sums as they are computed",
+        ends="a sum has fewer terms",
+        run=_each(share_sums),
     ),
     Pass(
         "fuse_elementwise",

@@ -262,8 +262,7 @@ class ModuleBuilder:
             holds=most,
         )
         price = cost_of(cost_line(code.code, most, sizes), plan)
-        told = self._told(planned, plan, body, holders)
-        whole = replace(told, cost=price)
+        whole = replace(self._told(planned, plan, body, holders), cost=price)
         if not planned.members:
             return whole
         left = iter(code.returns)
@@ -376,18 +375,9 @@ def _solver(unknown: ElaboratedUnknown, functions: Sequence[Function]) -> Solver
 
 def _checked(function: Function, checks: Sequence[Check]) -> Function:
     """A function that starts with checks of sizes."""
-    lines = ["\n".join(check_lines(check)) for check in checks]
-    body, symbols = function.body, (s for c in checks for s in c.symbols)
-    body = replace(
-        body,
-        lines=(*lines, *body.lines),
-        dims=tuple(dict.fromkeys((*body.dims, *symbols))),
-    )
-    choices = tuple(
-        replace(choice, function=_checked(choice.function, checks))
-        for choice in function.choices
-    )
-    return replace(function, body=body, choices=choices)
+    lines = tuple(line for check in checks for line in check_lines(check))
+    compared = tuple(dict.fromkeys(s for check in checks for s in check.symbols))
+    return replace(function, refused=lines, compared=compared)
 
 
 def _of_choices(

@@ -61,11 +61,10 @@ def claims(
         body: Body,
         own: Function | None = None,
     ) -> Claim:
-        checks = [check.size for check in planned.source.checks]
         inputs, parameters = program.inputs, planned.parameters
+        checks = [check.size for check in planned.source.checks]
         stated, tensors = planned.stated, as_compressed(plan.tensors)
-        at = planned.source.spec.name_text.span()
-        holders = own.holders if own else ()
+        at, holders = planned.source.spec.name_text.span(), own.holders if own else ()
         told = body, parameters, holders, stated, tensors, inputs, at, checks
         return Claim(name, *told, private=own.calls if own else ())
 

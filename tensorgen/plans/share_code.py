@@ -6,7 +6,7 @@ Hessian are one text, whoever asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array
@@ -17,7 +17,7 @@ from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.outline import Asked, Outline, Piece, outlined, recalled
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
-from tensorgen.arrays.units import variables_of
+from tensorgen.arrays.units import symbols, takes, variables_of
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import (
     GRADIENT,
@@ -252,16 +252,10 @@ class _Writer:
     def doc(self, piece: Piece) -> str:
         """What a piece does."""
         told = dict(SHARED.values())
-        results = [x for x in told if x in self._results]
         if not piece.shared:
             return f"Compute the {told[piece.of]} of `{self.function}`."
-        users = [told[x] for x in results[results.index(piece.of) :]]
+        users = [told[x] for x in piece.users]
         return f"Compute what {_listed(users)} of `{self.function}` share."
-
-    @property
-    def _results(self) -> set[str]:
-        """All that is returned by anybody."""
-        return {p.of for p in self.outline.pieces} | {*self.outline.own}
 
     def made(self, piece: Piece) -> str:
         """The class of what a piece returns, if it has one."""
@@ -337,8 +331,13 @@ class _Writer:
     ) -> Function:
         called = self.outline.called(results)
         calls = {piece: self.private(piece, form) for piece in called}
+        codes = [self.outline.own[x] for x in results if x in self.outline.own]
+        given = (self.outline.returns.get(x, ()) for x in results)
+        codes.append(Code((), tuple(x for row in given for x in row if x)))
+        read = {x for code in codes for x in (*takes(code), *symbols(code))}
+        read |= {x for own in calls.values() for x in own.takes}
         lines = [
-            f"{', '.join(piece.given)} = {own.call}"
+            f"{_bound(piece, read)} = {own.call}"
             for piece, own in calls.items()
             if piece.shared
         ]
@@ -365,7 +364,10 @@ class _Writer:
     def calling(self, function: Function, piece: Piece, rest: Code) -> Function:
         """A function that calls a piece and does the rest itself."""
         own, text = self.private(piece), written(rest, self.backend.alias)
-        lines = [f"{', '.join(piece.given)} = {own.call}", *text.lines]
+        lines = [
+            f"{_bound(piece, {*takes(rest), *symbols(rest)})} = {own.call}",
+            *text.lines,
+        ]
         found = self._over(function, lines, text.returns, [text], {piece: own})
         return replace(found, composed=False)
 
@@ -393,6 +395,11 @@ class _Writer:
             holds=function.body.holds,
         )
         return replace(function, body=body, calls=tuple(calls.values()), composed=True)
+
+
+def _bound(piece: Piece, read: Container[str]) -> str:
+    """What a call of a piece is bound to, by what is read of it."""
+    return ", ".join(x if x in read else "_" for x in piece.given)
 
 
 def _union(texts: Sequence[Written], backend: Backend) -> Body:

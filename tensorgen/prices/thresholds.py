@@ -99,20 +99,23 @@ SHARE_OF_A_PEAK = Fraction(3, 4)
 PART_OF_A_PEAK = 16
 """Than by what is taken for large: a smaller part of a peak is not."""
 
+TERMS_SHARED = 3, 2
+"""The fewest terms of a sum of numbers, and of arrays, that another sum takes."""
+
 # Functions of one formula, taken apart for what they share
 
 SHARE_OF_A_WHOLE = 1.05
 """Of its own time a function may take, where it is made of what others share."""
 SHARE_OF_MEMORY, SHARE_OF_FREED = 2, 1.5
 """Of what it holds by itself it may hold then; and if it was written for memory."""
-LINES_OF_A_FUNCTION = 3
+LINES_OF_A_FUNCTION = 2
 """What a private function takes beside its statements: its first line, and what is
 told of it."""
-MOST_OUTPUTS = 2
+MOST_OUTPUTS = 4
 """What returns more returns an object with names."""
-CALLS_SAVED = 3
+CALLS_SAVED = 1
 """What repeats more statements of a private function than so many calls it."""
-LINES_SAVED, SHARE_OF_LINES = 4, 0.9
+LINES_SAVED, SHARE_OF_LINES = 3, 0.9
 """At least so many fewer lines there must be, and at most such a share of them left."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tests.made import generate, load
+from tests.made import generate, load, source
 
 HEAD = "tensorgen: 1\nmodule: blocks\n"
 MASKED = """
@@ -215,9 +215,8 @@ def embeddings(kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["int64", "uint64", "uint8"])
 def test_entries_are_added_where_indices_say_block_by_block(kind: str) -> None:
     hinted = f"{HEAD}dims: {{e: 1000000, n: 10000, m: 10000, k: 20}}\n{EMBEDDINGS}"
-    source = generate(hinted)
-    body = source[source.index("def f_value_and_grad") :]
-    loop = body[body.index("    for start in range(") :]
+    body = source(generate(hinted), "f_value_and_grad")
+    loop, _, _ = body[body.index("    for start in range(") :].partition("\ndef ")
     assert loop.count("\n        _add_at(") == 2 and "row.shape" not in loop
     assert "U_row = U.take(row_part, axis=0)" in loop
     assert 'np.einsum("ij,ij->i", U_row, V_col)' in loop

@@ -17,7 +17,7 @@ from tensorgen.arrays.operations import MatMul, Permute
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import Let
 from tensorgen.ir.dims import Dim
-from tests.made import both, generate, load
+from tests.made import both, generate, load, source
 
 LAYERS = """
 tensorgen: 1
@@ -52,12 +52,8 @@ functions:
 
 
 def body(text: str, name: str) -> str:
-    """The statements of a function."""
-    found = re.search(
-        rf"def {name}\(.*?\"\"\".*?\"\"\"(.*?)\n(?:def|class) ", text, re.S
-    )
-    assert found is not None
-    return found[1]
+    """The statements of a function, and of what it shares with others."""
+    return re.sub(r"\"\"\".*?\"\"\"", "", source(text, name), flags=re.S)
 
 
 @pytest.mark.parametrize("text", both(PLAIN), ids=("numpy", "cupy"))
@@ -65,7 +61,8 @@ def body(text: str, name: str) -> str:
 def test_a_network_of_stacks_is_one_of_rows(text: str, function: str) -> None:
     lines = body(text, function)
     assert lines.count("reshape(X, (b * t, n))") == 1
-    assert lines.count("reshape(Y, (b * t, p))") == 1
+    # A view, which what is shared need not hand on.
+    assert 1 <= lines.count("reshape(Y, (b * t, p))") <= 2
     assert "X_rows @ W" in lines and "X_rows.T @ " in lines
     assert "tensordot" not in lines and "[:, :, None]" not in lines
 
