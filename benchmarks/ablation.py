@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import multiprocessing
+import re
 import resource
 import sys
 import types
@@ -56,7 +57,10 @@ Prices = dict[str, float]
 
 @dataclass(frozen=True)
 class Made:
-    """What is emitted: the module, and each public function's text and price."""
+    """What is emitted: the module, and each public function's text and price.
+
+    Its text is all that it runs: functions of one formula share what several need.
+    """
 
     module: str
     texts: Mapping[str, str]
@@ -153,13 +157,36 @@ def made(source: Source, off: str | None, fired: set[str]) -> Made:
         (text,) = compile_spec(
             source, ["numpy"], "cross-country", False, checked=False
         ).values()
-    found = [x for x in ast.parse(text).body if isinstance(x, ast.FunctionDef)]
-    return Made(text, {x.name: _body(x) for x in found}, prices)
+    return Made(text, statements(text), prices)
+
+
+def statements(module: str) -> dict[str, str]:
+    """The statements of each public function, and of all functions that it calls."""
+    found = [x for x in ast.parse(module).body if isinstance(x, ast.FunctionDef)]
+    bodies = {x.name: _body(x) for x in found}
+    calls = {
+        name: [x for x in re.findall(r"\w+", body) if x in bodies]
+        for name, body in bodies.items()
+    }
+
+    def reached(name: str, seen: dict[str, str]) -> dict[str, str]:
+        if name not in seen:
+            seen[name] = bodies[name]
+            for other in calls[name]:
+                reached(other, seen)
+        return seen
+
+    return {
+        name: "\n".join(reached(name, {}).values())
+        for name in bodies
+        if not name.startswith("_")
+    }
 
 
 def _body(function: ast.FunctionDef) -> str:
     """The statements of a function, its docstring left out."""
-    return "\n".join(map(ast.unparse, function.body[1:]))
+    first = 1 if ast.get_docstring(function) else 0
+    return "\n".join(map(ast.unparse, function.body[first:]))
 
 
 Task = Callable[[Subject], Any]
@@ -215,7 +242,7 @@ def compared(
     effect = Effect()
     one, other = loaded("with_", with_.module), loaded("off", off.module)
     for function, text in off.texts.items():
-        if function.startswith("_") or with_.texts.get(function) == text:
+        if with_.texts.get(function) == text:
             continue
         effect.changed += 1
         was, now = (x.prices.get(function) for x in (with_, off))

@@ -251,6 +251,18 @@ def test_code_by_hand_is_given_what_it_takes_or_all_of_it() -> None:
         assert peers.hand(function).make(data)() == want
 
 
+def test_what_functions_share_is_part_of_what_each_of_them_runs() -> None:
+    text = (
+        'def f(x):\n    """Value."""\n    return _parts(x).y\n'
+        "def f_grad(x):\n    return 2 * _parts(x).x\n"
+        "def _parts(x):\n    return Parts(x, x**2)\n"
+    )
+    assert ablation.statements(text) == {
+        "f": "return _parts(x).y\nreturn Parts(x, x ** 2)",
+        "f_grad": "return 2 * _parts(x).x\nreturn Parts(x, x ** 2)",
+    }
+
+
 def test_a_law_that_is_left_out_is_missed_where_it_fires() -> None:
     text = (
         "tensorgen: 1\nmodule: one\ninputs: {X: [m, n], w: [n], y: [m]}\n"

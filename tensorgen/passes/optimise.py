@@ -35,7 +35,7 @@ from tensorgen.passes.order.factor_sums import Effort
 from tensorgen.passes.order.flatten_products import contract_sums, flatten_products
 from tensorgen.passes.order.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.order.order_contractions import order_contractions
-from tensorgen.passes.readings.take_entries import take_entries, take_parts
+from tensorgen.passes.readings.take_entries import take_entries
 from tensorgen.passes.readings.widen_late import widen_late
 from tensorgen.passes.scalars.clip_selections import clip_selections
 from tensorgen.passes.scalars.drop_steps import drop_steps
@@ -210,13 +210,6 @@ PASSES = (
     # Flattening contracts with symmetric matrices from the other side.
     replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),
     Pass(
-        "take_entries",
-        law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
-        needs="distributed products: all who read an array read little of it",
-        ends="what is read moves towards the inputs",
-        run=_each(take_entries),
-    ),
-    Pass(
         "compress",
         law="a derivative tensor is what its structure says of the arrays it keeps",
         needs="one sum of n-ary products; formulas show what it is before",
@@ -225,11 +218,11 @@ PASSES = (
         patient=True,
     ),
     Pass(
-        "take_parts",
-        law="(u at [1:] + v at [:-1])[1:-1] = u[:-1] + v[1:]",
-        needs="derivative tensors taken apart: they are known by places",
+        "take_entries",
+        law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
+        needs="n-ary products; derivative tensors taken apart: places tell what they are",
         ends="what is read moves towards the inputs",
-        run=_each(take_parts),
+        run=_each(take_entries),
     ),
     Pass(
         "flatten_parts",

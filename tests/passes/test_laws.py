@@ -227,14 +227,6 @@ inputs: {A: [m, n], u: [m], v: [m]}
 functions:
   f: {expr: 'exp(A + u[:, None] + v[:, None])'}
 """
-ENDS = """tensorgen: 1
-inputs: {x: [n]}
-functions:
-  f:
-    expr: sum(cosh(diff(concatenate([[0.0], x, [1.0]]))))
-    wrt: x
-    emit: [gradient]
-"""
 DISTANCES = """
 inputs: {X: [m, d], Y: [n, d], W: [m, n]}
 functions:
@@ -307,9 +299,8 @@ PASSES = (
     ("factor_scalings", INPUTS),
     ("turn_walks", RISKS),
     ("use_symmetry", GRAM),
-    ("take_entries", DIAGONAL),
     ("compress", SEPARABLE),
-    ("take_parts", ENDS),
+    ("take_entries", DIAGONAL),
     ("flatten_parts", COLUMNS),
     ("measure_distances", DISTANCES),
     ("join_entries", ENTRIES),
