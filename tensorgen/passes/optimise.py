@@ -220,7 +220,7 @@ PASSES = (
     Pass(
         "take_entries",
         law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
-        needs="n-ary products; derivative tensors taken apart: places tell what they are",
+        needs="n-ary products; tensors taken apart, which are known by places",
         ends="what is read moves towards the inputs",
         run=_each(take_entries),
     ),
