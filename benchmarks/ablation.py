@@ -42,7 +42,9 @@ from tensorgen.lang import elaborate, requested
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes import optimise
 from tensorgen.passes.context import Context, Pass, Plan
+from tensorgen.passes.rates import Rates
 from tensorgen.pipeline import compile_spec
+from tensorgen.plans import problem_plans
 from tensorgen.plans.planner import Planner
 from tensorgen.spec.read import read_spec
 from tensorgen.verify.emitted_calls import Arguments
@@ -59,7 +61,8 @@ Prices = dict[str, float]
 class Made:
     """What is emitted: the module, and each public function's text and price.
 
-    Its text is all that it runs: functions of one formula share what several need.
+    Its text is all that it runs: functions of one formula share what several need. A
+    class counts as a function, and that of a problem has the price of all methods.
     """
 
     module: str
@@ -119,7 +122,7 @@ def without(name: str | None) -> Iterator[None]:
 @contextmanager
 def heard(fired: set[str], prices: Prices) -> Iterator[None]:
     """Note the laws that change something, and what plans cost."""
-    pass_, plan_ = Pass.applied, Planner._plan
+    pass_, plan_, joint_ = Pass.applied, Planner._plan, problem_plans._optimised
 
     def applied(law: Pass, context: Context, plan: Plan) -> list[Plan]:
         after = pass_(law, context, plan)
@@ -133,6 +136,14 @@ def heard(fired: set[str], prices: Prices) -> Iterator[None]:
         prices[name] = planner.context().price(found.plan.roots)
         return found
 
+    def joined(
+        planner: Planner, name: str, rates: Rates, *roots: Sequence[Any]
+    ) -> Iterator[Any]:
+        found = [*joint_(planner, name, rates, *roots)]
+        nodes = [node for parts in found for part in parts for node in part]
+        prices[name] = replace(planner.context(), rates=rates).price(nodes)
+        return iter(found)
+
     def listening(rewrite: rewrites.Rewrite) -> rewrites.Rewrite:
         def run(code: Code, scene: rewrites.Scene) -> Code:
             after = rewrite.run(code, scene)
@@ -145,6 +156,7 @@ def heard(fired: set[str], prices: Prices) -> Iterator[None]:
     with (
         patch.object(Pass, "applied", applied),
         patch.object(Planner, "_plan", planned),
+        patch.object(problem_plans, "_optimised", joined),
         patch.object(rewrites, "REWRITES", tuple(map(listening, rewrites.REWRITES))),
     ):
         yield
@@ -161,10 +173,13 @@ def made(source: Source, off: str | None, fired: set[str]) -> Made:
 
 
 def statements(module: str) -> dict[str, str]:
-    """The statements of each public function, and of all functions that it calls."""
-    found = [x for x in ast.parse(module).body if isinstance(x, ast.FunctionDef)]
-    bodies = {x.name: _body(x) for x in found}
-    calls = {
+    """The statements of each public function or class, and of all that it calls."""
+    bodies = {
+        x.name: "\n".join(map(_body, _functions(x)))
+        for x in ast.parse(module).body
+        if isinstance(x, ast.FunctionDef | ast.ClassDef)
+    }
+    called = {
         name: [x for x in re.findall(r"\w+", body) if x in bodies]
         for name, body in bodies.items()
     }
@@ -172,7 +187,7 @@ def statements(module: str) -> dict[str, str]:
     def reached(name: str, seen: dict[str, str]) -> dict[str, str]:
         if name not in seen:
             seen[name] = bodies[name]
-            for other in calls[name]:
+            for other in called[name]:
                 reached(other, seen)
         return seen
 
@@ -181,6 +196,12 @@ def statements(module: str) -> dict[str, str]:
         for name in bodies
         if not name.startswith("_")
     }
+
+
+def _functions(x: ast.FunctionDef | ast.ClassDef) -> list[ast.FunctionDef]:
+    """A function, or the methods of a class."""
+    members = [x] if isinstance(x, ast.FunctionDef) else x.body
+    return [member for member in members if isinstance(member, ast.FunctionDef)]
 
 
 def _body(function: ast.FunctionDef) -> str:
