@@ -31,7 +31,6 @@ from tensorgen.passes.matrices.open_promises import open_promises
 from tensorgen.passes.matrices.select_entries import select_entries
 from tensorgen.passes.matrices.solve_by_structure import solve_by_structure
 from tensorgen.passes.matrices.use_symmetry import use_symmetry
-from tensorgen.passes.order.factor_sums import Effort
 from tensorgen.passes.order.flatten_products import contract_sums, flatten_products
 from tensorgen.passes.order.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.order.order_contractions import order_contractions
@@ -53,7 +52,6 @@ from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.views import degree
 from tensorgen.prices.limits import STEPS_TO_COMPRESS, STEPS_TO_SHARE
-from tensorgen.prices.thresholds import SHARE_OF_SCALED
 
 
 def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:
@@ -93,15 +91,6 @@ def _flattened(context: Context, plan: Plan) -> Plan:
     flat = context.graph.effort.attempt(run, None) or contract_sums(context, plan.roots)
     derived = plan.roots if context.cross_country else ()
     return replace(plan.over(flat), derived=derived)
-
-
-def _scaled_once(context: Context, roots: Sequence[Node]) -> list[Node]:
-    return flatten_products(context, roots, Effort(SHARE_OF_SCALED))
-
-
-def _has_layers(context: Context, plan: Plan) -> bool:
-    """Whether a tensor is stored whose terms may be of many layers."""
-    return bool(plan.derived and context.compressed) and not context.apart
 
 
 def _has_large_sums(context: Context, plan: Plan) -> bool:
@@ -188,16 +177,6 @@ PASSES = (
         run=_flattened,
         optional=True,
         patient=True,
-    ),
-    Pass(
-        "factor_scalings",
-        law="A * s + B * s = (A + B) * s, where s costs little beside A and B",
-        needs="flat sums, in which products of matrices have been factored",
-        ends="a fixed number of rounds",
-        run=_each(_scaled_once),
-        when=_has_layers,
-        optional=True,
-        steps=STEPS_TO_SHARE,
     ),
     Pass(
         "turn_walks",

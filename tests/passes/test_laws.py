@@ -296,7 +296,6 @@ PASSES = (
     ("use_symmetry", GRAM),
     ("open_promises", PROMISED),
     ("flatten_products", HESSIAN),
-    ("factor_scalings", INPUTS),
     ("turn_walks", RISKS),
     ("use_symmetry", GRAM),
     ("compress", SEPARABLE),
