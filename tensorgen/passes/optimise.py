@@ -48,7 +48,6 @@ from tensorgen.passes.sharing.pair_transposes import pair_transposes
 from tensorgen.passes.sharing.scatter_sums import scatter_sums
 from tensorgen.passes.sharing.share_factors import share_factors
 from tensorgen.passes.sharing.share_products import share_products
-from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.views import degree
 from tensorgen.prices.limits import STEPS_TO_COMPRESS, STEPS_TO_SHARE
@@ -177,14 +176,6 @@ PASSES = (
         run=_flattened,
         optional=True,
         patient=True,
-    ),
-    Pass(
-        "turn_walks",
-        law="sum_j a[j] * (T.T @ w)[j] = sum_i (T @ a)[i] * w[i], T @ a known",
-        needs="products of sums, and walks in them",
-        ends="each use has a walk less",
-        run=_each(turn_walks),
-        optional=True,
     ),
     # Flattening contracts with symmetric matrices from the other side.
     replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),

@@ -30,17 +30,6 @@ functions:
     wrt: X
     emit: [gradient, hvp]
 """
-RISKS = """
-dims: {n: 2000, p: 20}
-inputs: {X: [n, p], b: [p]}
-functions:
-  f:
-    where: |
-      eta = X @ b
-    expr: sum(logsumexp(eta[j], j=range(i + 1)), i)
-    wrt: b
-    emit: [hessian]
-"""
 STEPS = """
 inputs: {A: [n, n], B: [n, k], u: [T, k], x: [n]}
 functions:
@@ -296,7 +285,6 @@ PASSES = (
     ("use_symmetry", GRAM),
     ("open_promises", PROMISED),
     ("flatten_products", HESSIAN),
-    ("turn_walks", RISKS),
     ("use_symmetry", GRAM),
     ("compress", SEPARABLE),
     ("take_entries", DIAGONAL),
