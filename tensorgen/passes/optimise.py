@@ -238,6 +238,7 @@ PASSES = (
         needs="n-ary products, which have no order yet",
         ends="a number keeps no inverse that can be applied",
         run=_each(apply_in_numbers),
+        optional=True,
     ),
     GATHERING,
     Pass(
