@@ -2,13 +2,13 @@
 
 Why this order. Laws that need what the user wrote come first: the transpose of a
 symmetric matrix. Then chains of products are flattened, for a derivative's structure
-and the best order of its factors can only be seen in one n-ary product, and who reads
-how much of what. The structure is taken while deltas still stand beside the factors:
-ordering would multiply them. Then comes what regroups factors, since ordering leaves
-pairs; then the order; and last what pairs alone show: one product may begin with a pair
-that another makes, and terms share an operand again; elementwise pairs are fused, and
-products that the order made may be transposes of one another, or as steady as their
-factors.
+and the best order of its factors can only be seen in one n-ary product. The structure
+is taken while deltas still stand beside the factors: ordering would multiply them. They
+say, too, who reads how much of what. Then comes what regroups factors, since ordering
+leaves pairs; then the order; and last what pairs alone show: one product may begin with
+a pair that another makes, and terms share an operand again; elementwise pairs are
+fused, and products that the order made may be transposes of one another, or as steady
+as their factors.
 
 A pass that pays only sometimes is optional: the plans with and without it both go on.
 So do the ways to differentiate that optimisation starts from. The plan that holds least
@@ -177,8 +177,6 @@ PASSES = (
         optional=True,
         patient=True,
     ),
-    # Flattening contracts with symmetric matrices from the other side.
-    replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),
     Pass(
         "compress",
         law="a derivative tensor is what its structure says of the arrays it keeps",
@@ -203,6 +201,8 @@ PASSES = (
         when=_has_large_sums,
         optional=True,
     ),
+    # Flattening, of parts too, contracts with symmetric matrices from the other side.
+    replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),
     Pass(
         "measure_distances",
         law="sum_k (X[i, k] - Y[j, k])**2 = squared_distances(X, Y)[i, j]",

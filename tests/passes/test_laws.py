@@ -30,6 +30,16 @@ functions:
     wrt: X
     emit: [gradient, hvp]
 """
+TUNED = """
+dims: {m: 50, n: 10, k: 30}
+inputs: {X: [m, n], y: [m], Z: [k, n], z: [k], lam: scalar}
+functions:
+  f:
+    where: w = solve(X.T @ X + exp(lam)*eye(n), X.T @ y)
+    expr: norm(Z @ w - z)**2
+    wrt: lam
+    emit: [hessian]
+"""
 STEPS = """
 inputs: {A: [n, n], B: [n, k], u: [T, k], x: [n]}
 functions:
@@ -285,10 +295,10 @@ PASSES = (
     ("use_symmetry", GRAM),
     ("open_promises", PROMISED),
     ("flatten_products", HESSIAN),
-    ("use_symmetry", GRAM),
     ("compress", SEPARABLE),
     ("take_entries", DIAGONAL),
     ("flatten_parts", COLUMNS),
+    ("use_symmetry", TUNED),
     ("measure_distances", DISTANCES),
     ("join_entries", ENTRIES),
     ("solve_by_structure", CHAIN),
