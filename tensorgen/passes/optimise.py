@@ -120,6 +120,14 @@ def _compressed(context: Context, plan: Plan) -> Plan:
     return replace(plan, parts=tuple(parts), tensors=tuple(tensors), formulas=roots)
 
 
+def _entries_taken(context: Context, plan: Plan) -> Plan:
+    after = plan.over(take_entries(context, plan.roots))
+    rows = zip(plan.formulas, plan.tensors, after.parts, strict=True)
+    # What has no structure reads best so, too.
+    formulas = [part[0] if tensor is None else x for x, tensor, part in rows]
+    return replace(after, formulas=tuple(formulas))
+
+
 def _ordered(context: Context, roots: Sequence[Node]) -> list[Node]:
     return order_contractions(context.graph, roots, context.cost)
 
@@ -190,7 +198,7 @@ PASSES = (
         law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
         needs="n-ary products; tensors taken apart, which are known by places",
         ends="what is read moves towards the inputs",
-        run=_each(take_entries),
+        run=_entries_taken,
     ),
     Pass(
         "flatten_parts",
