@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import multiprocessing
+import re
 import resource
 import sys
 import types
@@ -41,7 +42,9 @@ from tensorgen.lang import elaborate, requested
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes import optimise
 from tensorgen.passes.context import Context, Pass, Plan
+from tensorgen.passes.rates import Rates
 from tensorgen.pipeline import compile_spec
+from tensorgen.plans import problem_plans
 from tensorgen.plans.planner import Planner
 from tensorgen.spec.read import read_spec
 from tensorgen.verify.emitted_calls import Arguments
@@ -56,7 +59,11 @@ Prices = dict[str, float]
 
 @dataclass(frozen=True)
 class Made:
-    """What is emitted: the module, and each public function's text and price."""
+    """What is emitted: the module, and each public function's text and price.
+
+    Its text is all that it runs: functions of one formula share what several need. A
+    class counts as a function, and that of a problem has the price of all methods.
+    """
 
     module: str
     texts: Mapping[str, str]
@@ -115,7 +122,7 @@ def without(name: str | None) -> Iterator[None]:
 @contextmanager
 def heard(fired: set[str], prices: Prices) -> Iterator[None]:
     """Note the laws that change something, and what plans cost."""
-    pass_, plan_ = Pass.applied, Planner._plan
+    pass_, plan_, joint_ = Pass.applied, Planner._plan, problem_plans._optimised
 
     def applied(law: Pass, context: Context, plan: Plan) -> list[Plan]:
         after = pass_(law, context, plan)
@@ -129,6 +136,14 @@ def heard(fired: set[str], prices: Prices) -> Iterator[None]:
         prices[name] = planner.context().price(found.plan.roots)
         return found
 
+    def joined(
+        planner: Planner, name: str, rates: Rates, *roots: Sequence[Any]
+    ) -> Iterator[Any]:
+        found = [*joint_(planner, name, rates, *roots)]
+        nodes = [node for parts in found for part in parts for node in part]
+        prices[name] = replace(planner.context(), rates=rates).price(nodes)
+        return iter(found)
+
     def listening(rewrite: rewrites.Rewrite) -> rewrites.Rewrite:
         def run(code: Code, scene: rewrites.Scene) -> Code:
             after = rewrite.run(code, scene)
@@ -141,6 +156,7 @@ def heard(fired: set[str], prices: Prices) -> Iterator[None]:
     with (
         patch.object(Pass, "applied", applied),
         patch.object(Planner, "_plan", planned),
+        patch.object(problem_plans, "_optimised", joined),
         patch.object(rewrites, "REWRITES", tuple(map(listening, rewrites.REWRITES))),
     ):
         yield
@@ -153,13 +169,45 @@ def made(source: Source, off: str | None, fired: set[str]) -> Made:
         (text,) = compile_spec(
             source, ["numpy"], "cross-country", False, checked=False
         ).values()
-    found = [x for x in ast.parse(text).body if isinstance(x, ast.FunctionDef)]
-    return Made(text, {x.name: _body(x) for x in found}, prices)
+    return Made(text, statements(text), prices)
+
+
+def statements(module: str) -> dict[str, str]:
+    """The statements of each public function or class, and of all that it calls."""
+    bodies = {
+        x.name: "\n".join(map(_body, _functions(x)))
+        for x in ast.parse(module).body
+        if isinstance(x, ast.FunctionDef | ast.ClassDef)
+    }
+    called = {
+        name: [x for x in re.findall(r"\w+", body) if x in bodies]
+        for name, body in bodies.items()
+    }
+
+    def reached(name: str, seen: dict[str, str]) -> dict[str, str]:
+        if name not in seen:
+            seen[name] = bodies[name]
+            for other in called[name]:
+                reached(other, seen)
+        return seen
+
+    return {
+        name: "\n".join(reached(name, {}).values())
+        for name in bodies
+        if not name.startswith("_")
+    }
+
+
+def _functions(x: ast.FunctionDef | ast.ClassDef) -> list[ast.FunctionDef]:
+    """A function, or the methods of a class."""
+    members = [x] if isinstance(x, ast.FunctionDef) else x.body
+    return [member for member in members if isinstance(member, ast.FunctionDef)]
 
 
 def _body(function: ast.FunctionDef) -> str:
     """The statements of a function, its docstring left out."""
-    return "\n".join(map(ast.unparse, function.body[1:]))
+    first = 1 if ast.get_docstring(function) else 0
+    return "\n".join(map(ast.unparse, function.body[first:]))
 
 
 Task = Callable[[Subject], Any]
@@ -215,7 +263,7 @@ def compared(
     effect = Effect()
     one, other = loaded("with_", with_.module), loaded("off", off.module)
     for function, text in off.texts.items():
-        if function.startswith("_") or with_.texts.get(function) == text:
+        if with_.texts.get(function) == text:
             continue
         effect.changed += 1
         was, now = (x.prices.get(function) for x in (with_, off))

@@ -251,6 +251,31 @@ def test_code_by_hand_is_given_what_it_takes_or_all_of_it() -> None:
         assert peers.hand(function).make(data)() == want
 
 
+def test_what_functions_share_is_part_of_what_each_of_them_runs() -> None:
+    text = (
+        'def f(x):\n    """Value."""\n    return _parts(x).y\n'
+        "def f_grad(x):\n    return 2 * _parts(x).x\n"
+        "def _parts(x):\n    return Parts(x, x**2)\n"
+        "class FProblem:\n    def f(self):\n        return _parts(self.x).y\n"
+    )
+    assert ablation.statements(text) == {
+        "f": "return _parts(x).y\nreturn Parts(x, x ** 2)",
+        "f_grad": "return 2 * _parts(x).x\nreturn Parts(x, x ** 2)",
+        "FProblem": "return _parts(self.x).y\nreturn Parts(x, x ** 2)",
+    }
+
+
+def test_a_problem_has_the_price_of_all_its_methods() -> None:
+    text = (
+        "tensorgen: 1\nmodule: one\ndims: {m: 1000, n: 10}\n"
+        "inputs: {A: [m, n], B: [m, n], w: [n]}\nfunctions:\n"
+        "  f: {expr: sum(sin(B.T @ (A @ w))), wrt: w, emit: [problem]}\n"
+    )
+    (effect,) = ablation.ablated("one", text, ["gather_steady"], 0).values()
+    assert effect.changed == 1  # B.T @ A is computed once, with it
+    assert effect.prices[0] > 3
+
+
 def test_a_law_that_is_left_out_is_missed_where_it_fires() -> None:
     text = (
         "tensorgen: 1\nmodule: one\ninputs: {X: [m, n], w: [n], y: [m]}\n"

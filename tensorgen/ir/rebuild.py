@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, assert_never
 
 from tensorgen.ir.dims import Dim
@@ -33,18 +34,22 @@ def rebuild(
     roots: Sequence[Node],
     visit: Callable[[Node], Node],
     memo: dict[Node, Node] | None = None,
+    *,
+    plain: bool = False,
 ) -> list[Node]:
     """Return `roots` with every node replaced by `visit` of it, operands first.
 
-    `visit` sees nodes whose operands are replaced already. Names move along. A `memo`
-    keeps what was replaced for the next call with the same `visit`; what has got a name
-    since then gives it on.
+    `visit` sees nodes whose operands are replaced already; where that is `plain`,
+    nothing is recognised in them. Names move along. A `memo` keeps what was replaced
+    for the next call with the same `visit`; what has got a name since then gives it on.
     """
     new: dict[Node, Node] = {} if memo is None else memo
     for node in topological(roots):
         found = new.get(node)
         if found is None:
-            found = new[node] = visit(with_operands(graph, node, new))
+            with graph.without_rewrites() if plain else nullcontext():
+                own = with_operands(graph, node, new)
+            found = new[node] = visit(own)
         if found is not node:
             carry_names(graph, node, found)
     return [new[root] for root in roots]

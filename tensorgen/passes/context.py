@@ -43,9 +43,8 @@ class Context:
     roots at the positions `compressed` are derivative tensors, of which only what these
     functions keep is computed. The last `doubtful` roots may never be asked for.
     `entries` are the sizes that sparse matrices bring along: no array has two of them.
-    Systems are solved by what `system` sees in their matrices. With `apart` large terms
-    are added up in place, one after the other. `told` hears what each pass makes of a
-    plan.
+    Systems are solved by what `system` sees in their matrices. `told` hears what each
+    pass makes of a plan.
     """
 
     graph: Graph
@@ -56,7 +55,6 @@ class Context:
     doubtful: int = 0
     entries: frozenset[str] = frozenset()
     system: System | None = None
-    apart: bool = False
     told: Callable[[Law, Plan, Plan], None] | None = None
 
     def certain(self, roots: Sequence[Node]) -> list[Node]:

@@ -2,13 +2,13 @@
 
 Why this order. Laws that need what the user wrote come first: the transpose of a
 symmetric matrix. Then chains of products are flattened, for a derivative's structure
-and the best order of its factors can only be seen in one n-ary product, and who reads
-how much of what. The structure is taken while deltas still stand beside the factors:
-ordering would multiply them. Then comes what regroups factors, since ordering leaves
-pairs; then the order; and last what pairs alone show: one product may begin with a pair
-that another makes, and terms share an operand again; elementwise pairs are fused, and
-products that the order made may be transposes of one another, or as steady as their
-factors.
+and the best order of its factors can only be seen in one n-ary product. The structure
+is taken while deltas still stand beside the factors: ordering would multiply them. They
+say, too, who reads how much of what. Then comes what regroups factors, since ordering
+leaves pairs; then the order; and last what pairs alone show: one product may begin with
+a pair that another makes, and terms share an operand again; elementwise pairs are
+fused, and products that the order made may be transposes of one another, or as steady
+as their factors.
 
 A pass that pays only sometimes is optional: the plans with and without it both go on.
 So do the ways to differentiate that optimisation starts from. The plan that holds least
@@ -31,11 +31,10 @@ from tensorgen.passes.matrices.open_promises import open_promises
 from tensorgen.passes.matrices.select_entries import select_entries
 from tensorgen.passes.matrices.solve_by_structure import solve_by_structure
 from tensorgen.passes.matrices.use_symmetry import use_symmetry
-from tensorgen.passes.order.factor_sums import Effort
 from tensorgen.passes.order.flatten_products import contract_sums, flatten_products
 from tensorgen.passes.order.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.order.order_contractions import order_contractions
-from tensorgen.passes.readings.take_entries import take_entries, take_parts
+from tensorgen.passes.readings.take_entries import take_entries
 from tensorgen.passes.readings.widen_late import widen_late
 from tensorgen.passes.scalars.clip_selections import clip_selections
 from tensorgen.passes.scalars.drop_steps import drop_steps
@@ -50,11 +49,9 @@ from tensorgen.passes.sharing.scatter_sums import scatter_sums
 from tensorgen.passes.sharing.share_factors import share_factors
 from tensorgen.passes.sharing.share_products import share_products
 from tensorgen.passes.sharing.share_sums import share_sums
-from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.views import degree
 from tensorgen.prices.limits import STEPS_TO_COMPRESS, STEPS_TO_SHARE
-from tensorgen.prices.thresholds import SHARE_OF_SCALED
 
 
 def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:
@@ -96,15 +93,6 @@ def _flattened(context: Context, plan: Plan) -> Plan:
     return replace(plan.over(flat), derived=derived)
 
 
-def _scaled_once(context: Context, roots: Sequence[Node]) -> list[Node]:
-    return flatten_products(context, roots, Effort(SHARE_OF_SCALED))
-
-
-def _has_layers(context: Context, plan: Plan) -> bool:
-    """Whether a tensor is stored whose terms may be of many layers."""
-    return bool(plan.derived and context.compressed) and not context.apart
-
-
 def _has_large_sums(context: Context, plan: Plan) -> bool:
     """Whether a sum on the way to a tensor's arrays is larger than they are."""
     if not any(tensor is not None for tensor in plan.tensors):
@@ -131,6 +119,14 @@ def _compressed(context: Context, plan: Plan) -> Plan:
         for node, tensor in zip(roots, tensors, strict=True)
     ]
     return replace(plan, parts=tuple(parts), tensors=tuple(tensors), formulas=roots)
+
+
+def _entries_taken(context: Context, plan: Plan) -> Plan:
+    after = plan.over(take_entries(context, plan.roots))
+    rows = zip(plan.formulas, plan.tensors, after.parts, strict=True)
+    # What has no structure reads best so, too.
+    formulas = [part[0] if tensor is None else x for x, tensor, part in rows]
+    return replace(after, formulas=tuple(formulas))
 
 
 def _ordered(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -191,33 +187,6 @@ PASSES = (
         patient=True,
     ),
     Pass(
-        "factor_scalings",
-        law="A * s + B * s = (A + B) * s, where s costs little beside A and B",
-        needs="flat sums, in which products of matrices have been factored",
-        ends="a fixed number of rounds",
-        run=_each(_scaled_once),
-        when=_has_layers,
-        optional=True,
-        steps=STEPS_TO_SHARE,
-    ),
-    Pass(
-        "turn_walks",
-        law="sum_j a[j] * (T.T @ w)[j] = sum_i (T @ a)[i] * w[i], T @ a known",
-        needs="products of sums, and walks in them",
-        ends="each use has a walk less",
-        run=_each(turn_walks),
-        optional=True,
-    ),
-    # Flattening contracts with symmetric matrices from the other side.
-    replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),
-    Pass(
-        "take_entries",
-        law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
-        needs="distributed products: all who read an array read little of it",
-        ends="what is read moves towards the inputs",
-        run=_each(take_entries),
-    ),
-    Pass(
         "compress",
         law="a derivative tensor is what its structure says of the arrays it keeps",
         needs="one sum of n-ary products; formulas show what it is before",
@@ -226,11 +195,11 @@ PASSES = (
         patient=True,
     ),
     Pass(
-        "take_parts",
-        law="(u at [1:] + v at [:-1])[1:-1] = u[:-1] + v[1:]",
-        needs="derivative tensors taken apart: they are known by places",
+        "take_entries",
+        law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
+        needs="n-ary products; tensors taken apart, which are known by places",
         ends="what is read moves towards the inputs",
-        run=_each(take_parts),
+        run=_entries_taken,
     ),
     Pass(
         "flatten_parts",
@@ -241,6 +210,8 @@ PASSES = (
         when=_has_large_sums,
         optional=True,
     ),
+    # Flattening, of parts too, contracts with symmetric matrices from the other side.
+    replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),
     Pass(
         "measure_distances",
         law="sum_k (X[i, k] - Y[j, k])**2 = squared_distances(X, Y)[i, j]",
@@ -276,6 +247,7 @@ PASSES = (
         needs="n-ary products, which have no order yet",
         ends="a number keeps no inverse that can be applied",
         run=_each(apply_in_numbers),
+        optional=True,
     ),
     GATHERING,
     Pass(

@@ -181,8 +181,7 @@ class Planner:
                 k: partial(compress, symmetries=own)
                 for k, own in zip(tensors, blocks, strict=False)
             }
-            apart = kind.is_higher
-            context = replace(self.context(), compressed=compressed, apart=apart)
+            context = replace(self.context(), compressed=compressed)
             hurried = self.graph.effort.hurried
             plans = candidates(context, ways[:1] if hurried else ways)
             plan = cheapest(context, plans)

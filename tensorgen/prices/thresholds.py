@@ -72,9 +72,8 @@ SHARE_OF_TABLES = 2.0
 products, which take its place, are several times as fast."""
 SHARE_OF_FACTORED = 0.99
 """A factored form must cost less than the sum by a margin, or they would alternate."""
-SHARE_OF_SCALED = 0.999999
-"""A scaling that terms share costs little beside their products of matrices: to have it
-once is less by more than rounding."""
+SHARE_OF_REUSED = 0.999999
+"""A product that begins with another one must cost less by more than rounding."""
 
 # Memory: how many times as much is held the other way
 

@@ -25,6 +25,7 @@ from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.optimise import optimise
+from tensorgen.passes.order import distribute_products
 from tensorgen.passes.order.factor_sums import Effort, factor_sum
 from tensorgen.passes.order.flatten_products import flatten_products
 from tensorgen.prices.limits import DISTRIBUTED_TERMS_IN_ALL, TRIALS_IN_ALL
@@ -86,7 +87,9 @@ def test_after_many_trials_only_what_never_costs_is_factored() -> None:
     assert factored(free, spent)
 
 
-def test_after_many_terms_nothing_is_distributed() -> None:
+def test_after_many_terms_nothing_is_distributed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     # A[i, j] * (delta(i, k) + b[i] * c[k]), summed over i.
     graph = Graph()
     a, b = graph.input("A", ["n", "m"]), graph.input("b", ["n"])
@@ -99,9 +102,9 @@ def test_after_many_terms_nothing_is_distributed() -> None:
         ],
     )
     node = graph.product("jk", [(a, "ij"), (sparse, "ik")])
-    for terms, kind in ((0, Sum), (DISTRIBUTED_TERMS_IN_ALL + 1, Product)):
-        effort = Effort(terms=terms)
-        (flat,) = flatten_products(Context(graph, COST), [node], effort)
+    for most, kind in ((DISTRIBUTED_TERMS_IN_ALL, Sum), (-1, Product)):
+        monkeypatch.setattr(distribute_products, "DISTRIBUTED_TERMS_IN_ALL", most)
+        (flat,) = flatten_products(Context(graph, COST), [node])
         assert isinstance(flat, kind)
 
 

@@ -26,10 +26,8 @@ class Effort:
     """What was spent on a graph: priced candidates, and terms by distributing.
 
     Sums that were `factored` are kept: rounds and steps in another order meet in them.
-    A factored one may cost at most that `share` of what it cost before.
     """
 
-    share: float = SHARE_OF_FACTORED
     trials: int = 0
     terms: int = 0
     factored: dict[tuple[Node, tuple[bool, ...]], Node] = field(default_factory=dict)
@@ -82,7 +80,7 @@ def factor_sum(
         for candidate in found[:CANDIDATES_A_SUM]:
             spent.trials += 1
             better = _factored(graph, rest, views, candidate, again)
-            if candidate.free or pays(graph, rest, better, cost, spent.share):
+            if candidate.free or pays(graph, rest, better, cost, SHARE_OF_FACTORED):
                 return better
             if spent.trials > before + TRIALS_A_SUM:
                 break

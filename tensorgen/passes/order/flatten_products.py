@@ -24,14 +24,12 @@ from tensorgen.passes.rounds import Round, Rule
 from tensorgen.prices.limits import FLATTENING_ROUNDS
 
 
-def flatten_products(
-    context: Context, roots: Sequence[Node], effort: Effort | None = None
-) -> list[Node]:
+def flatten_products(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with chains of products flattened and sums rearranged.
 
     A later round sees what an earlier one has uncovered.
     """
-    current, effort = list(roots), effort or Effort()
+    current, effort = list(roots), Effort()
     for _ in range(FLATTENING_ROUNDS):
         before, current = current, _round(context, current, effort, RULES)
         if before == current:

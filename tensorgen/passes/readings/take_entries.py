@@ -30,29 +30,17 @@ from tensorgen.prices.limits import ENTRIES_ROUNDS
 from tensorgen.prices.thresholds import GAIN_OF_A_RULE
 
 
-def take_parts(context: Context, roots: Sequence[Node]) -> list[Node]:
-    """Return `roots` with entries of arrays that are made of parts taken of these.
-
-    It is told apart from `take_entries` because derivative tensors are known by places.
-    """
-    return take_entries(context, roots, placed=_is_placed)
-
-
-def take_entries(
-    context: Context,
-    roots: Sequence[Node],
-    placed: Callable[[Node], bool] = lambda node: False,
-) -> list[Node]:
+def take_entries(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with what reads few entries moved towards the inputs.
 
-    Of what is `placed` all may be read: no more is computed then.
+    Of what is made of parts at their places all may be read: no more is computed then.
     Fires on nodes of which nobody reads more, named or not: an array that is needed as
     a whole holds its entries. Ends: each round moves what is read to operands.
     """
     current = list(roots)
-    readings = cache(partial(_readings, context, placed))
+    readings = cache(partial(_readings, context))
     for _ in range(ENTRIES_ROUNDS):
-        before, current = current, _round(context, current, readings, placed)
+        before, current = current, _round(context, current, readings)
         if before == current:
             break
     return current
@@ -62,7 +50,6 @@ def _round(
     context: Context,
     roots: Sequence[Node],
     readings: Callable[[Node], list[Reading]],
-    placed: Callable[[Node], bool],
 ) -> list[Node]:
     order = topological(roots)
     uses = Counter([*roots, *(child for node in order for child in children(node))])
@@ -77,7 +64,7 @@ def _round(
     def is_little(node: Node) -> bool:
         size = context.cost.size(node.dims)
         return GAIN_OF_A_RULE * read[node] <= size or (
-            placed(node) and read[node] < size
+            _is_placed(node) and read[node] < size
         )
 
     def visit(node: Node) -> Node:
@@ -91,9 +78,7 @@ def _round(
     return rebuild(context.graph, roots, visit)
 
 
-def _readings(
-    context: Context, placed: Callable[[Node], bool], node: Node
-) -> list[Reading]:
+def _readings(context: Context, node: Node) -> list[Reading]:
     """What a product reads of its factors, where it is a diagonal or little."""
     if not isinstance(node, Product):
         return []
@@ -101,7 +86,7 @@ def _readings(
     for place in range(len(node.factors)):
         one = reading(node, place)
         if one is not None and not (
-            placed(one.factor.node) or one.is_few(context.cost)
+            _is_placed(one.factor.node) or one.is_few(context.cost)
         ):
             one = reading(node, place, by_deltas=False)
         if one is not None:

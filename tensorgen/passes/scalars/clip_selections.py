@@ -72,7 +72,8 @@ def clip_selections(context: Context, roots: Sequence[Node]) -> list[Node]:
             made.add(graph.product(range(new.order), new.factors, sizes=sizes))
         return new
 
-    return rebuild(graph, roots, visit)
+    # Who reads a selection would see the exponentials that it has hidden.
+    return rebuild(graph, roots, visit, plain=True)
 
 
 def _opened(graph: Graph, node: Product, made: Collection[Node]) -> Node:

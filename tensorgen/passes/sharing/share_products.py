@@ -38,7 +38,7 @@ from tensorgen.passes.context import Context
 from tensorgen.passes.order.order_contractions import order_product
 from tensorgen.passes.views import Name, View
 from tensorgen.prices.limits import SHARED_FACTORS, TRIALS_OF_A_MATCH
-from tensorgen.prices.thresholds import SHARE_OF_SCALED
+from tensorgen.prices.thresholds import SHARE_OF_REUSED
 
 
 def share_products(context: Context, roots: Sequence[Node]) -> list[Node]:
@@ -210,7 +210,7 @@ class Sharing:
         """Whether a product is cheaper from another one that is made anyway."""
         work, cost = self.context.work, self.context.cost
         self.context.graph.effort.spend(len(fresh))
-        if sum(map(work, fresh)) >= SHARE_OF_SCALED * sum(map(work, own.nodes)):
+        if sum(map(work, fresh)) >= SHARE_OF_REUSED * sum(map(work, own.nodes)):
             return False
         if all(_is_of_matrices(one.nodes[0]) for one in (own, made)):
             return True

@@ -185,3 +185,22 @@ def test_derivatives_at_the_bound_are_those_of_the_branch() -> None:
         np.testing.assert_array_equal(d, [1, 1, 1, 0])
     grad = load(MODULE).hinge_sum_grad(np.array([0.9, 1.0, 1.1]))
     np.testing.assert_array_equal(grad, [-1, 0, 0])
+
+
+def test_who_reads_a_selection_does_not_see_the_exponentials_in_it() -> None:
+    # Each step would have a level of its own then, and add up all that came before.
+    text = """tensorgen: 1
+inputs: {Q: [T, d], K: [T, d]}
+definitions: "phi(x) = elu(x) + 1"
+functions:
+  f:
+    where: |
+      z[0] = phi(K[0])
+      z[t] = z[t - 1] + phi(K[t])
+    expr: sum(1/(sum(phi(Q[t, i])*z[t, i], i) + 1e-6), t)
+"""
+    assert "T**2" not in generate(text)
+    x = np.random.default_rng(0).normal(size=(2, 5, 3))
+    q, k = np.where(x > 0, x, np.expm1(x)) + 1
+    expected = (1 / ((q * np.cumsum(k, axis=0)).sum(axis=1) + 1e-6)).sum()
+    assert load(text).f(*x) == pytest.approx(expected, rel=1e-14)

@@ -1,0 +1,144 @@
+"""Laws that lower a degree: of the flops in the sizes, or of the numbers held.
+
+Each of them earns its place by that, whatever it does at the sizes that specs hint at.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from tensorgen.errors import Source, SpecError
+from tensorgen.passes import optimise
+from tensorgen.pipeline import compile_spec
+
+FLOPS, NUMBERS = "flops", "numbers"
+
+CONVOLVED = """
+inputs: {z: [n], w: [m]}
+functions:
+  f: {where: "y[i] = sum(w[k]*exp(z[i + k]), k)", expr: sum(y**2)}
+"""
+PROMISED = """
+inputs: {A: [n, r], s: [n], x: [n]}
+functions:
+  f:
+    where: {S: {spd: diag(s) + A @ A.T}}
+    expr: x @ S @ x + logdet(S)
+    wrt: x
+    emit: [gradient]
+"""
+DIAGONAL = """
+inputs: {A: [n, n], B: [n, n], x: [n]}
+functions:
+  f: {expr: 'sum(exp(A @ B)[i, i] * x[i], i)'}
+"""
+COLUMNS = """
+inputs: {A: [n, m]}
+functions:
+  f:
+    where: g = log_softmax(outer(A[:, -1], A[:, 0]), axis=0)
+    expr: sum(g[i + 1, i + 1]*A[i, 0]*A[i + 1, 0], i, i > 0)
+    wrt: A
+    emit: [hessian]
+"""
+CHAIN = """
+inputs: {d: [n], y: [n]}
+functions:
+  f:
+    where: T = diag(d) + diag(ones(n - 1), 1) + diag(ones(n - 1), -1)
+    expr: y @ solve(T, y) + logdet(T)
+    wrt: y
+    emit: [gradient]
+"""
+MESH = """
+inputs:
+  y: [n]
+  x: [m]
+  rho: [n]
+  a: {shape: [m], index: n}
+  b: {shape: [m], index: n}
+functions:
+  f:
+    where: |
+      D[e, i] = delta(i, a[e]) - delta(i, b[e])
+      K[i, j] = rho[i]*delta(i, j) + sum(x[e]*D[e, i]*D[e, j], e)
+    expr: y @ solve(K, y) + logdet(K)
+    wrt: x
+    emit: [gradient]
+"""
+PAIRS_OF_ENTRIES = """
+inputs: {A: {shape: [m, n], sparse: true}}
+functions:
+  f: {expr: A.T @ A}
+"""
+# A law, and a function whose cost has one degree with it and another one without it.
+CASES = (
+    ("widen_late", CONVOLVED, "f", NUMBERS, 1, 2),
+    ("open_promises", PROMISED, "f_grad", FLOPS, 2, 3),
+    ("open_promises", PROMISED, "f_grad", NUMBERS, 1, 2),
+    ("take_entries", DIAGONAL, "f", FLOPS, 2, 3),
+    ("flatten_parts", COLUMNS, "f_hess", NUMBERS, 2, 3),
+    ("select_entries", MESH, "f_grad", NUMBERS, 1, 2),
+    ("apply_inverses", CHAIN, "f_grad", FLOPS, 1, 2),
+    ("apply_inverses", CHAIN, "f_grad", NUMBERS, 1, 2),
+)
+
+
+def degree(spec: str, function: str, what: str) -> int:
+    """The degree of what a docstring says that a function takes or holds."""
+    source = Source("<degrees>", f"tensorgen: 1{spec}")
+    given = ["numpy"], "cross-country", False
+    (text,) = compile_spec(source, *given, checked=False).values()
+    (own,) = (
+        x
+        for x in ast.parse(text).body
+        if isinstance(x, ast.FunctionDef) and x.name == function
+    )
+    told = (ast.get_docstring(own) or "").partition("Cost: ")[2]
+    cost, *_ = re.split(r"\n\n|\nRaises", told)
+    (amount,) = (part for part in cost.split(";") if part.endswith(what))
+    terms = re.split(r" [+-] ", amount.removesuffix(what))
+    return max(map(_degree, terms))
+
+
+def _degree(term: str) -> int:
+    powers = re.findall(r"[a-z]\w*(?:\*\*(\d+))?", term.replace("holds", ""))
+    return sum(int(power or 1) for power in powers)
+
+
+@pytest.mark.parametrize(
+    ("law", "spec", "function", "what", "least", "most"),
+    CASES,
+    ids=[f"{law}-{what}" for law, _, _, what, _, _ in CASES],
+)
+def test_without_a_law_a_degree_is_higher(
+    law: str,
+    spec: str,
+    function: str,
+    what: str,
+    least: int,
+    most: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert degree(spec, function, what) == least
+    without(law, monkeypatch)
+    assert degree(spec, function, what) == most
+
+
+def test_without_joined_entries_all_pairs_of_entries_are_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert degree(PAIRS_OF_ENTRIES, "f", FLOPS) == 1
+    without("join_entries", monkeypatch)
+    with pytest.raises(SpecError, match="compare all entries of sparse matrices"):
+        degree(PAIRS_OF_ENTRIES, "f", FLOPS)
+
+
+def without(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave a law out."""
+    rows = tuple(row for row in optimise.PASSES if row.name != law)
+    assert len(rows) < len(optimise.PASSES)
+    monkeypatch.setattr(optimise, "PASSES", rows)
