@@ -49,6 +49,7 @@ from tensorgen.passes.sharing.scatter_sums import scatter_sums
 from tensorgen.passes.sharing.share_factors import share_factors
 from tensorgen.passes.sharing.share_products import share_products
 from tensorgen.passes.sharing.share_sums import share_sums
+from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.views import degree
 from tensorgen.prices.limits import STEPS_TO_COMPRESS, STEPS_TO_SHARE
@@ -185,6 +186,14 @@ PASSES = (
         run=_flattened,
         optional=True,
         patient=True,
+    ),
+    Pass(
+        "turn_walks",
+        law="sum_j a[j] * (T.T @ w)[j] = sum_i (T @ a)[i] * w[i], T @ a known",
+        needs="products of sums, and walks in them",
+        ends="each use has a walk less",
+        run=_each(turn_walks),
+        optional=True,
     ),
     Pass(
         "compress",

@@ -88,7 +88,7 @@ CASES = (
 
 
 def degree(spec: str, function: str, what: str) -> int:
-    """The degree of what a docstring says that a function takes or holds."""
+    """The degree of what a docstring says that a function takes or peak memory."""
     source = Source("<degrees>", f"tensorgen: 1{spec}")
     given = ["numpy"], "cross-country", False
     (text,) = compile_spec(source, *given, checked=False).values()
@@ -105,7 +105,7 @@ def degree(spec: str, function: str, what: str) -> int:
 
 
 def _degree(term: str) -> int:
-    powers = re.findall(r"[a-z]\w*(?:\*\*(\d+))?", term.replace("holds", ""))
+    powers = re.findall(r"[a-z]\w*(?:\*\*(\d+))?", term.replace("peak memory", ""))
     return sum(int(power or 1) for power in powers)
 
 

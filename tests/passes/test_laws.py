@@ -40,6 +40,28 @@ functions:
     wrt: lam
     emit: [hessian]
 """
+RISKS = """
+dims: {n: 2000, p: 20}
+inputs: {X: [n, p], b: [p]}
+functions:
+  f:
+    where: |
+      eta = X @ b
+    expr: sum(logsumexp(eta[j], j=range(i + 1)), i)
+    wrt: b
+    emit: [hessian]
+"""
+GAMMA = """
+inputs: {b: [p], s: scalar, X: [n, p], y: {shape: [n], positive: true}}
+functions:
+  f:
+    where: |
+      k = exp(s)
+      mu = exp(X @ b)
+    expr: -sum(k*log(k) - k*log(mu) - lgamma(k) + (k - 1)*log(y) - k*y/mu)
+    wrt: s
+    emit: [value, gradient, hessian]
+"""
 STEPS = """
 inputs: {A: [n, n], B: [n, k], u: [T, k], x: [n]}
 functions:
@@ -295,6 +317,7 @@ PASSES = (
     ("use_symmetry", GRAM),
     ("open_promises", PROMISED),
     ("flatten_products", HESSIAN),
+    ("turn_walks", RISKS),
     ("compress", SEPARABLE),
     ("take_entries", DIAGONAL),
     ("flatten_parts", COLUMNS),
@@ -313,6 +336,7 @@ PASSES = (
     ("share_products", LAYERS),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("mask_late", PAIRS),
+    ("share_sums", GAMMA),
     ("fuse_elementwise", LOGISTIC),
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),

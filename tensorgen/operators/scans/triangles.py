@@ -98,6 +98,19 @@ EXPONENTIALS = Triangle(_exponentials, "running_mean", "running_share")
 TIES = Triangle(_ties, "tied_mean", "tied_share")
 
 
+def transposed(call: Call) -> str | None:
+    """The product with the other side of a triangle, if a call is with one of both."""
+    for triangle in (EXPONENTIALS, TIES):
+        if call.operator in (triangle.mean, triangle.share):
+            return triangle.other(call.operator)
+    return None
+
+
+def own_axes(call: Call) -> tuple[int, ...]:
+    """The axes of a product with a triangle that its exponents have."""
+    return tuple(name for name in _own_names(call) if isinstance(name, int))
+
+
 def _own_names(at: Call) -> Names:
     """The axes of a call that z has, and others of length 1."""
     z = at.args[0]

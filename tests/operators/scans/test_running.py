@@ -206,6 +206,9 @@ def test_risk_sets_cost_the_same_however_they_are_spelled(prefix: bool) -> None:
         bodies = [text[text.index(name) :].split('"""')[2] for text in sources]
         (statements,) = {body.split("return")[0] for body in bodies}
         assert "np.tri" not in statements
+        if end == "hess":  # the other side reads what one walk over all columns made
+            for walk in ("_running_mean(", "_running_share("):
+                assert statements.count(walk) == 1
 
 
 @pytest.mark.parametrize("prefix", [True, False])
