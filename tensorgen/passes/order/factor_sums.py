@@ -150,6 +150,8 @@ def _parts(
     sum of all rests is a matrix.
     """
     for at in shared:
+        if len(at) < 2:
+            continue  # most factors
         alike: dict[frozenset[Name], dict[int, int]] = {}
         for t, k in at.items():
             axes = frozenset(x for x in left(t, k) if _is_axis(x))

@@ -157,6 +157,39 @@ class Network:
         terms = Span(self.size(every))
         return self.price(self.size(out), terms, bool(every & ~out), len(read))
 
+    def spent_on_two(self, whole: int) -> Callable[[int, int], float]:
+        """The same of two parts, of which a search tries many."""
+        memo, read, out, full = self._memo, self.read, self.kept(whole), self.full
+        inside = self.labels(whole) | (self.out if whole == full else 0)
+        news = memo.applicable(inside) & memo.between
+        factors, loose = len(self.factors), len(self.loose)
+        known: dict[int, float] = {}
+
+        def spent(first: int, second: int) -> float:
+            if not (first & read and second & read):
+                return self.spent(whole, first, second)
+            kept = self.kept(first), self.kept(second)
+            if self.links and self._pairs_unread(whole, *kept):
+                return inf
+            now = news and news & ~(
+                memo.applicable(self.labels(first))
+                | memo.applicable(self.labels(second))
+            )
+            now |= (whole & ~read & ~(first | second)) >> factors << loose
+            if now:
+                key = (now, whole == full, out, kept)
+                found = memo.prices.get(key)
+                if found is None:
+                    found = memo.prices[key] = self._applied(*key)
+                return found
+            every = kept[0] | kept[1]
+            if every not in known:
+                terms = Span(self.size(every))
+                known[every] = self.price(self.size(out), terms, bool(every & ~out), 2)
+            return known[every]
+
+        return spent
+
     def _pairs_unread(self, whole: int, first: int, second: int) -> bool:
         """Whether all pairs are made of rows that one entry reads together later.
 
