@@ -162,31 +162,35 @@ class Network:
         memo, read, out, full = self._memo, self.read, self.kept(whole), self.full
         inside = self.labels(whole) | (self.out if whole == full else 0)
         news = memo.applicable(inside) & memo.between
-        factors, loose = len(self.factors), len(self.loose)
-        known: dict[int, float] = {}
+        factors, loose, links = len(self.factors), len(self.loose), self.links
+        known: dict[tuple[int, int], float] = {}
 
         def spent(first: int, second: int) -> float:
-            if not (first & read and second & read):
-                return self.spent(whole, first, second)
-            kept = self.kept(first), self.kept(second)
-            if self.links and self._pairs_unread(whole, *kept):
+            parts = [part for part in (first, second) if part & read]
+            if not parts:
+                return 0.0
+            kept = tuple(map(self.kept, parts))
+            if links and len(kept) == 2 and self._pairs_unread(whole, *kept):
                 return inf
             now = news and news & ~(
                 memo.applicable(self.labels(first))
                 | memo.applicable(self.labels(second))
             )
-            now |= (whole & ~read & ~(first | second)) >> factors << loose
+            if links:
+                apart = whole & ~read & ~reduce(or_, parts)
+                now |= apart >> factors << loose
             if now:
                 key = (now, whole == full, out, kept)
                 found = memo.prices.get(key)
                 if found is None:
                     found = memo.prices[key] = self._applied(*key)
                 return found
-            every = kept[0] | kept[1]
-            if every not in known:
-                terms = Span(self.size(every))
-                known[every] = self.price(self.size(out), terms, bool(every & ~out), 2)
-            return known[every]
+            key_of_all = len(kept), reduce(or_, kept)
+            if key_of_all not in known:
+                count, every = key_of_all
+                terms, sums = Span(self.size(every)), bool(every & ~out)
+                known[key_of_all] = self.price(self.size(out), terms, sums, count)
+            return known[key_of_all]
 
         return spent
 
