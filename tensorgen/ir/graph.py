@@ -328,15 +328,15 @@ class Graph:
         inner: Mapping[int, Dim],
     ) -> Node:
         """Intern a product that is in normal form but for the names of its labels."""
-        rank = len(dims)
-        names = canonical_labels(rank, list(inner), factors, constraints)
-        named = [Ref(n, tuple(names[x] for x in labels)) for n, labels in factors]
+        rank, named, sizes = len(dims), list(factors), inner
+        if len(inner) > 1:  # a single one has its name already
+            names = canonical_labels(rank, list(inner), factors, constraints)
+            at = names.__getitem__
+            named = [Ref(n, tuple(map(at, labels))) for n, labels in factors]
+            constraints = [c.renamed(at) for c in constraints]
+            sizes = {names[label]: dim for label, dim in inner.items()}
         named.sort(key=lambda ref: (ref.node.serial, ref.labels))
-        deltas = sorted(
-            (normal(c.renamed(names.__getitem__)) for c in constraints),
-            key=constraint_key,
-        )
-        sizes = {names[label]: dim for label, dim in inner.items()}
+        deltas = sorted(map(normal, constraints), key=constraint_key)
         return self._intern(
             Product,
             dims,
