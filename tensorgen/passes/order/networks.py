@@ -135,6 +135,10 @@ class Network:
 
     # What it costs
 
+    def prices_of(self, out: int) -> dict[int, float]:
+        """What products of two cost that keep the labels `out`, by all labels."""
+        return self._memo.plain.setdefault(out, {})
+
     def alone(self, mask: int) -> float:
         """The cost of summing one factor's own labels before anything else."""
         if not mask & self.read or self.kept(mask) == self.labels(mask):
@@ -301,6 +305,7 @@ class Memo:
         self.labels: dict[int, int] = {0: 0}
         self.kept: dict[int, int] = {}
         self.sizes: dict[int, float] = {}
+        self.plain: dict[int, dict[int, float]] = {}
         self.prices: dict[tuple[int, bool, int, tuple[int, ...]], float] = {}
         self._applicable: dict[int, int] = {}
 
