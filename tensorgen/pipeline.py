@@ -119,6 +119,7 @@ def compile_spec(
             own = program, planned, problems, constrained, module
             report(file_name, held(*own, backend, made, warn))
         texts |= {file_name: made[file_name], **made}
+    graph.forget()
     return texts
 
 

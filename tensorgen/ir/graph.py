@@ -308,6 +308,18 @@ class Graph:
         """Say what to call a value if it gets a statement of its own."""
         self.suggestions.setdefault(node, name)
 
+    def forget(self) -> None:
+        """Let go of all nodes, and they of one another: nobody asks for them again.
+
+        What is known of nodes mentions others, so that all of them would wait for a
+        collector that looks at each.
+        """
+        for node in self._interned.values():
+            node.known.clear()
+        for made in (self._interned, self._products, self._sums, self._maps):
+            made.clear()
+        self.simplified.clear()
+
     def better_factors(self, factors: tuple[Ref, ...]) -> list[Ref] | None:
         """Return the factors of a product in a stable form, where there is one."""
         return self.rewrites.product(self, factors) if self.rewrites else None
