@@ -128,8 +128,7 @@ def _of(group: str, function: str, *kinds: str) -> tuple[Rule, ...]:
         rule
         for rule in groups()[group]
         if rule.pattern.function == function
-        if _commutes(function)
-        or all(map(Pattern.may_be, rule.pattern.parts, kinds))
+        if _commutes(function) or all(map(Pattern.may_be, rule.pattern.parts, kinds))
     )
 
 
