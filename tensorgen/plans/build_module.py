@@ -277,8 +277,9 @@ class ModuleBuilder:
         names = self.visible(function)
         formulas = list(zip(planned.root_names, formulas_of(plan, names), strict=True))
         readable = [pair for pair in formulas if self.is_readable(pair[1])]
-        shown = [x for x in readable if len(equations([x], names)) <= 1 + PARTS]
-        texts = equations(shown, names)
+        alone = {pair: equations([pair], names) for pair in readable}
+        shown = [pair for pair, lines in alone.items() if len(lines) <= 1 + PARTS]
+        texts = alone[shown[0]] if len(shown) == 1 else equations(shown, names)
         return Function(
             function.spec.name,
             planned.kind,
@@ -290,7 +291,7 @@ class ModuleBuilder:
             (*text_of(function), *self._cited(function, texts)),
             tuple(texts),
             tuple(
-                "\n".join(equations([pair], names)) if pair in shown else "dense"
+                "\n".join(alone[pair]) if pair in shown else "dense"
                 for pair in formulas
             )
             * bool(planned.tensors),
