@@ -33,15 +33,16 @@ def rebuild(
     roots: Sequence[Node],
     visit: Callable[[Node], Node],
     memo: dict[Node, Node] | None = None,
+    anew: bool = True,
 ) -> list[Node]:
     """Return `roots` with every node replaced by `visit` of it, operands first.
 
     `visit` sees nodes whose operands are replaced already. Names move along. A `memo`
     keeps what was replaced for the next call with the same `visit`; what has got a name
-    since then gives it on.
+    since then gives it on, unless nothing is looked at `anew`.
     """
     new: dict[Node, Node] = {} if memo is None else memo
-    for node in topological(roots):
+    for node in topological(roots, {} if anew else new):
         found = new.get(node)
         if found is None:
             found = new[node] = visit(with_operands(graph, node, new))

@@ -233,6 +233,7 @@ def pays(
 ) -> bool:
     """Whether the best order of another form leaves at most this share of the cost."""
     # What both need, their common factors, says nothing about either.
-    first, second = only_below(*order_contractions(graph, [before, after], cost))
+    ordered = order_contractions(graph, [before, after], cost, anew=False)
+    first, second = only_below(*ordered)
     graph.effort.spend((len(first) + len(second)) // 8)
     return sum(map(cost.work, second)) < share * sum(map(cost.work, first))
