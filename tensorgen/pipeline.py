@@ -89,8 +89,7 @@ def compile_spec(
     planners = [Planner(graph, spec, program, f, chosen) for f in program.generated]
     plans = [planner.plans() for planner in planners]
     # Problems come last: nodes made for them have no say in the functions' text.
-    some = map(plan_problem, planners, plans)
-    problems = [problem for problem in some if problem is not None]
+    problems = [x for x in map(plan_problem, planners, plans) if x is not None]
     constrained = plan_constrained(graph, spec, program, chosen)
     planned = [plan for own in plans for plan in own]
     late = hurried(effort.late, program.generated) if effort.late else ()
@@ -119,6 +118,7 @@ def compile_spec(
             own = program, planned, problems, constrained, module
             report(file_name, held(*own, backend, made, warn))
         texts |= {file_name: made[file_name], **made}
+    graph.forget()
     return texts
 
 

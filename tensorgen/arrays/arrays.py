@@ -96,6 +96,8 @@ def below(roots: Sequence[Array]) -> Iterator[Array]:
     while waiting:
         one = waiting.pop()
         yield one
+        if not one.args:
+            continue
         fresh = [arg for arg in dict.fromkeys(one.args) if arg not in seen]
         seen.update(dict.fromkeys(fresh))
         waiting += reversed(fresh)

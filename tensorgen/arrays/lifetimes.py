@@ -250,7 +250,10 @@ class _Orders:
 
 def _bits(steps: Iterable[int]) -> int:
     """A set of steps as the bits of a number."""
-    return sum(1 << k for k in steps)
+    found = 0
+    for k in steps:
+        found |= 1 << k
+    return found
 
 
 def _is_held(users: int, done: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 from math import prod
 
@@ -90,8 +91,9 @@ class Held:
                     value = where({name: places(rows, value)}, value)
                 case Loop(body=body):
                     # The names of one step are held until the next binds them anew.
+                    inside = longest(line, value)
                     for _ in range(2):
-                        self.run(body, longest(line, value))
+                        self.run(body, inside)
                 case When(condition=condition, body=body):
                     self.most = max(
                         self.most, self.now + space([condition], value, self.elided)
@@ -151,7 +153,7 @@ def places(rows: Rows, value: Value) -> Dim:
 
 def where(known: Mapping[str, Dim], value: Value) -> Value:
     """The sizes where some symbols are known."""
-    return lambda dim: value(_put(dim, known))
+    return cache(lambda dim: value(_put(dim, known)))
 
 
 def _put(dim: Dim, known: Mapping[str, Dim]) -> Dim:
@@ -176,6 +178,17 @@ def space(parts: Sequence[Array], value: Value, elided: int = 0) -> int:
 
 def _making(one: Array, value: Value, elided: int) -> int:
     """The most numbers held until an operation is done, its result among them."""
+    if not one.args:
+        return value(once(one, _room) + once(one, _spare))
+    # Versions of a function, of which the least is taken, have most in common.
+    key = _making, value, elided
+    found: int | None = one.memo.get(key)
+    if found is None:
+        found = one.memo[key] = _made(one, value, elided)
+    return found
+
+
+def _made(one: Array, value: Value, elided: int) -> int:
     op = one.op
     if isinstance(op, Add | Multiply) and one.args:
         return _folded(one, value, elided)

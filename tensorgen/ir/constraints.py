@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import gcd
 from typing import Any, Literal, TypeGuard, cast
@@ -26,6 +27,7 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     affine,
+    once,
 )
 
 Interval = tuple[Dim, Dim]  # half-open, like a range
@@ -173,6 +175,13 @@ def is_light(node: Node) -> bool:
     """
     if not isinstance(node, Product) or len(node.factors) > 1:
         return False
+    if not node.constraints:
+        return not node.inner
+    # Every product that it becomes a factor of asks.
+    return once(node, is_light, partial(_is_light, node))
+
+
+def _is_light(node: Product) -> bool:
     fixed: set[Label] = set()
     for constraint in node.constraints:
         summed = [x for x in solvable(constraint) if x >= node.order]
@@ -198,6 +207,10 @@ def is_scattered(node: Node) -> TypeGuard[Product]:
     """
     if not isinstance(node, Product) or node.order < 2 or not node.inner:
         return False
+    return once(node, is_scattered, partial(_is_scattered, node))
+
+
+def _is_scattered(node: Product) -> bool:
     places = [_place(c, node.order) for c in node.constraints]
     found = dict(place for place in places if place is not None)
     lists = {entry.labels for entry in found.values()}

@@ -319,6 +319,18 @@ class Graph:
         terms = (term._replace(coefficient=-term.coefficient) for term in node.terms)
         return self._intern(Sum, node.dims, tuple(terms))
 
+    def forget(self) -> None:
+        """Let go of all nodes, and they of one another: nobody asks for them again.
+
+        What is known of nodes mentions others, so that all of them would wait for a
+        collector that looks at each.
+        """
+        for node in self._interned.values():
+            node.known.clear()
+        for made in (self._interned, self._products, self._sums, self._maps):
+            made.clear()
+        self.simplified.clear()
+
     def better_factors(self, factors: tuple[Ref, ...]) -> list[Ref] | None:
         """Return the factors of a product in a stable form, where there is one."""
         return self.rewrites.product(self, factors) if self.rewrites else None
@@ -339,15 +351,15 @@ class Graph:
         inner: Mapping[int, Dim],
     ) -> Node:
         """Intern a product that is in normal form but for the names of its labels."""
-        rank = len(dims)
-        names = canonical_labels(rank, list(inner), factors, constraints)
-        named = [Ref(n, tuple(names[x] for x in labels)) for n, labels in factors]
+        rank, named, sizes = len(dims), list(factors), inner
+        if len(inner) > 1:  # a single one has its name already
+            names = canonical_labels(rank, list(inner), factors, constraints)
+            at = names.__getitem__
+            named = [Ref(n, tuple(map(at, labels))) for n, labels in factors]
+            constraints = [c.renamed(at) for c in constraints]
+            sizes = {names[label]: dim for label, dim in inner.items()}
         named.sort(key=lambda ref: (ref.node.serial, ref.labels))
-        deltas = sorted(
-            (normal(c.renamed(names.__getitem__)) for c in constraints),
-            key=constraint_key,
-        )
-        sizes = {names[label]: dim for label, dim in inner.items()}
+        deltas = sorted(map(normal, constraints), key=constraint_key)
         return self._intern(
             Product,
             dims,

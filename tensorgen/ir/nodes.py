@@ -80,13 +80,9 @@ class Affine(AffineForm[Any]):
     @property
     def labels(self) -> tuple[Any, ...]:
         """All labels that the form mentions, those inside lookups included."""
-        plain: list[Any] = []
-        for atom, _ in self.terms:
-            if type(atom) is Lookup:
-                break
-            plain.append(atom)
-        else:  # nearly always
-            return tuple(plain)
+        plain = tuple([atom for atom, _ in self.terms])
+        if Lookup not in map(type, plain):  # nearly always
+            return plain
         found: dict[Any, None] = {}
         for atom, _ in self.terms:
             if isinstance(atom, Lookup):
@@ -97,6 +93,9 @@ class Affine(AffineForm[Any]):
 
     def renamed(self, name: Callable[[Any], Any]) -> Affine:
         """Return the form with every label replaced, merging equal atoms."""
+        if len(self.terms) == 1 and type(self.terms[0][0]) is not Lookup:
+            ((atom, coefficient),) = self.terms
+            return Affine(((name(atom), coefficient),), self.const)
         terms = [
             (
                 (

@@ -114,7 +114,8 @@ class ProductBuilder:
 
         for name in out:
             self.out.append(label(name))
-        for i, axis in enumerate(self.out):
+        repeated = len(names) < len(self.out)
+        for i, axis in enumerate(self.out) if repeated else ():
             if axis in self.out[:i]:
                 twin = self._fresh(None)
                 self.out[i] = twin
@@ -386,9 +387,11 @@ class ProductBuilder:
         beside the delta, so that others can look through it at no cost.
         """
         out = set(self.out)
-        outer = [c for c in self.constraints if set(c.form.labels) <= out]
-        inner = [c for c in self.constraints if c not in outer]
         present = {label for _, labels in self.factors for label in labels}
+        if not self.constraints and out <= present:  # nearly always
+            return
+        outer = [c for c in self.constraints if out.issuperset(c.form.labels)]
+        inner = [c for c in self.constraints if c not in outer]
         present.update(label for c in inner for label in c.form.labels)
         axes = [label for label in self.out if label in present]
         if not outer and len(axes) == len(self.out):

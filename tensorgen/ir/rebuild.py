@@ -36,15 +36,17 @@ def rebuild(
     memo: dict[Node, Node] | None = None,
     *,
     plain: bool = False,
+    anew: bool = True,
 ) -> list[Node]:
     """Return `roots` with every node replaced by `visit` of it, operands first.
 
     `visit` sees nodes whose operands are replaced already; where that is `plain`,
     nothing is recognised in them. Names move along. A `memo` keeps what was replaced
-    for the next call with the same `visit`; what has got a name since then gives it on.
+    for the next call with the same `visit`; what has got a name since then gives it
+    on, unless nothing is looked at `anew`.
     """
     new: dict[Node, Node] = {} if memo is None else memo
-    for node in topological(roots):
+    for node in topological(roots, {} if anew else new):
         found = new.get(node)
         if found is None:
             with graph.without_rewrites() if plain else nullcontext():

@@ -162,10 +162,12 @@ def contracted(
 
     `kron(A, B) @ ravel(X)` is `ravel(A @ X @ B.T)`.
     """
+    calls = [*map(_reshaped, factors)]
+    if not any(calls):  # most products
+        return None
     counts = Counter(label for ref in factors for label in ref.labels)
     alone = {label for label in summed if counts[label] == 1}
-    for k, ref in enumerate(factors):
-        call = _reshaped(ref)
+    for k, (ref, call) in enumerate(zip(factors, calls, strict=True)):
         if call is None:
             continue
         if not alone.isdisjoint(ref.labels):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import time
 from itertools import permutations
@@ -132,3 +133,23 @@ def test_a_diagonal_is_told_from_labels_that_are_alike() -> None:
         for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0))
     }
     assert len(made) == 1
+
+
+def test_what_a_graph_forgets_is_gone_at_once() -> None:
+    def nodes() -> int:
+        return sum(isinstance(one, Product) for one in gc.get_objects())
+
+    graph = Graph()
+    a, x = *matrices(graph, "A"), graph.input("x", (n,))
+    before = nodes()
+    for _ in range(5):
+        x = graph.einsum("ij,j->i", a, x)
+        assert topological([x])[-1] is x  # which a node remembers of itself
+    assert nodes() == before + 5
+    gc.disable()
+    try:
+        graph.forget()
+        del x
+        assert nodes() == before
+    finally:
+        gc.enable()

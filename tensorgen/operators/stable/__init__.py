@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Map, Node, Ref, Sum, Term, once
+from tensorgen.ir.nodes import Call, Map, Node, Ref, Sum, Term
 from tensorgen.operators import reshape
 from tensorgen.operators.conditions import masks
 from tensorgen.operators.scalar import infinite
@@ -104,6 +104,8 @@ class StableForms:
 
         # Products meet in the same pairs, of which most are in no rule.
         pairs = [(k, m) for k, m in pairs if seen(factors[k], factors[m]) < len(_RULES)]
+        if not pairs:
+            return None
         for place, group in enumerate(_RULES):
             for k, m in pairs:
                 first, second = factors[k], factors[m]
@@ -142,6 +144,8 @@ def _pairs(factors: Args) -> list[tuple[int, int]]:
     marked = [_takes_part(factor) for factor in factors]
     everywhere = range(len(factors))
     places = [k for k in everywhere if marked[k]]
+    if not places:
+        return []
     return [
         (k, m)
         for k in everywhere
@@ -152,7 +156,10 @@ def _pairs(factors: Args) -> list[tuple[int, int]]:
 
 def _takes_part(ref: Ref) -> bool:
     """Whether a rule of two factors may have this one as either, found out once."""
-    return once(ref.node, _takes_part, lambda: _is_of_a_pair(ref))
+    known: bool | None = ref.node.known.get(_takes_part)
+    if known is None:
+        known = ref.node.known[_takes_part] = _is_of_a_pair(ref)
+    return known
 
 
 def _is_of_a_pair(ref: Ref) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Ref, Sum, Term, constant_value, once
@@ -34,7 +35,7 @@ def rewritten(graph: Graph, parts: Sequence[Term]) -> list[Term] | None:
     if not 2 <= len(parts) <= MOST:
         return None
     for k, term in enumerate(parts):
-        if not any(_shares_any(graph, x) for _, x in terms(term.ref)):
+        if not once(term.node, rewritten, partial(_any_shares, graph, term.ref)):
             continue
         others = [(t.coefficient, t.ref) for n, t in enumerate(parts) if n != k]
         inner = terms(term.ref) if isinstance(term.node, Sum) else [(ONE, term.ref)]
@@ -64,6 +65,11 @@ def _left(
         ):
             return [*((k, x) for x, k in after.items()), (c, rest)]
     return None
+
+
+def _any_shares(graph: Graph, ref: Ref) -> bool:
+    """Whether there are such ways for a term of a sum."""
+    return any(_shares_any(graph, x) for _, x in terms(ref))
 
 
 def _shares_any(graph: Graph, ref: Ref) -> bool:

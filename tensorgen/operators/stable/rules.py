@@ -122,13 +122,13 @@ def groups() -> dict[str, list[Rule]]:
 
 
 @cache
-def _of(group: str, function: str, kind: str = "") -> tuple[Rule, ...]:
-    """The rules of a function whose first argument is of a kind, if it is known."""
+def _of(group: str, function: str, *kinds: str) -> tuple[Rule, ...]:
+    """The rules of a function whose first arguments are of some kinds, if given."""
     return tuple(
         rule
         for rule in groups()[group]
         if rule.pattern.function == function
-        if not kind or _commutes(function) or rule.pattern.parts[0].may_be(kind)
+        if _commutes(function) or all(map(Pattern.may_be, rule.pattern.parts, kinds))
     )
 
 
@@ -213,7 +213,7 @@ def rewritten(graph: Graph, group: str, function: str, args: Args) -> Ref | None
 
 def pair_of_factors(graph: Graph, pair: Args) -> list[Ref] | None:
     """The factors that the first rule that fits makes of two, in this order."""
-    rules = _of("pairs of factors", "*")
+    rules = _of("pairs of factors", "*", *(_kind(ref.node) for ref in pair))
     found = _first(graph, rules, lambda p: _each(graph, p.parts, pair, {}))
     return found and found.factors(graph)
 
@@ -300,8 +300,8 @@ def _matches(graph: Graph, p: Pattern, ref: Ref, known: Known) -> Iterator[Known
         scale, factors = elementwise_factors(ref)
         if p.is_name:
             scale, factors = p.scale, [times(graph, ref, coefficient=1 / p.scale)]
-        inner = factors[0] if len(factors) == 1 else times(graph, *factors)
         for more in _numbered(p, scale, known):
+            inner = factors[0] if len(factors) == 1 else times(graph, *factors)
             yield from _matches(graph, plain, inner, more)
     elif p.function == "inf":
         if infinite(ref.node) == 1:
@@ -333,8 +333,10 @@ def _numbered(p: Pattern, value: Fraction, known: Known) -> Iterator[Known]:
     if not p.number:
         if value == p.scale:
             yield known
-    elif known.get(p.number, value / p.scale) == value / p.scale:
-        yield {**known, p.number: value / p.scale}
+        return
+    number = value if p.scale is _ONE else value / p.scale
+    if known.get(p.number, number) == number:
+        yield {**known, p.number: number}
 
 
 def _in_sum(graph: Graph, p: Pattern, ref: Ref, known: Known) -> Iterator[Known]:
@@ -359,13 +361,13 @@ def _in_sum(graph: Graph, p: Pattern, ref: Ref, known: Known) -> Iterator[Known]
             continue
         scale = chosen[0][0] / others[0].scale if p.number else p.scale
         rest = [part for part in left if part not in chosen]
-        own = {
-            q.function: joined(graph, [(c / scale / q.scale, x) for c, x in rest])
-            for q in names
-        }
-        refs = [times(graph, x, coefficient=c / scale) for c, x in chosen]
-        for more in _numbered(p, scale, {**known, **own}):
-            yield from _each(graph, others, refs, more)
+        for more in _numbered(p, scale, known):
+            own = {
+                q.function: joined(graph, [(c / scale / q.scale, x) for c, x in rest])
+                for q in names
+            }
+            refs = [times(graph, x, coefficient=c / scale) for c, x in chosen]
+            yield from _each(graph, others, refs, {**more, **own})
 
 
 def _in_product(graph: Graph, p: Pattern, ref: Ref, known: Known) -> Iterator[Known]:

@@ -40,10 +40,13 @@ def cancelled(graph: Graph, pair: Args) -> list[Ref] | None:
     for c, part in terms(whole):
         found = over(part, scale.labels)
         if found is None:
-            left.append((c, times(graph, part, inverse)))
+            left.append((c, part))
         else:
             gone.append((c, found))
-    return [total(graph, [*gone, *left])] if gone and len(gone) >= len(left) else None
+    if not gone or len(gone) < len(left):
+        return None
+    others = [(c, times(graph, part, inverse)) for c, part in left]
+    return [total(graph, [*gone, *others])]
 
 
 class _Division:

@@ -148,6 +148,8 @@ def _parts(
     sum of all rests is a matrix.
     """
     for at in shared:
+        if len(at) < 2:
+            continue  # most factors
         alike: dict[frozenset[Name], dict[int, int]] = {}
         for t, k in at.items():
             axes = frozenset(x for x in left(t, k) if _is_axis(x))
@@ -229,6 +231,7 @@ def pays(
 ) -> bool:
     """Whether the best order of another form leaves at most this share of the cost."""
     # What both need, their common factors, says nothing about either.
-    first, second = only_below(*order_contractions(graph, [before, after], cost))
+    ordered = order_contractions(graph, [before, after], cost, anew=False)
+    first, second = only_below(*ordered)
     graph.effort.spend((len(first) + len(second)) // 8)
     return sum(map(cost.work, second)) < share * sum(map(cost.work, first))

@@ -32,16 +32,19 @@ from tensorgen.passes.readings.near_keys import nearer
 
 
 def order_contractions(
-    graph: Graph, roots: Sequence[Node], cost: CostModel
+    graph: Graph, roots: Sequence[Node], cost: CostModel, anew: bool = True
 ) -> list[Node]:
     """Return `roots` with every product of several factors as a tree of pairs.
 
     Elementwise products (nothing summed, all factors as large as the result) stay
     n-ary. Ends: each product is replaced by smaller ones, which are not revisited.
+    Names move along, those given since a product was ordered if that is done `anew`.
     """
-    return rebuild(
-        graph, roots, lambda node: order_product(graph, node, cost), cost.ordered
-    )
+
+    def visit(node: Node) -> Node:
+        return order_product(graph, node, cost)
+
+    return rebuild(graph, roots, visit, cost.ordered, anew=anew)
 
 
 def order_product(graph: Graph, node: Node, cost: CostModel) -> Node:

@@ -195,13 +195,16 @@ class Subsets:
             self.masks += [mask | other for other in self.masks]
         self.kept = list(map(network.kept, self.masks))
         alone = [_own(network, leaf) for leaf in leaves]
-        self.best = {
-            1 << k: Plan(cost, tree)
-            for k, ((_, tree), cost) in enumerate(zip(leaves, alone, strict=True))
-        }
+        self.leaves = leaves
+        self.costs = [inf] * len(self.masks)
+        for k, cost in enumerate(alone):
+            self.costs[1 << k] = cost
+        self.cuts: list[tuple[int, ...]] = [()] * len(self.masks)
+        """Into which subsets the best tree cuts each; none where there is no tree."""
         self.limit = inf
         if len(leaves) >= PART and not network.constrained:
             self.limit = (Greedy(network, leaves, effort).run(1) + sum(alone)) * NEAR
+        self.sides = [*map(network.side, self.masks)] if network.constrained else []
         self.lone = set_of(
             k for k, (mask, _) in enumerate(leaves) if not mask & network.read
         )
@@ -209,44 +212,50 @@ class Subsets:
     def plan(self) -> Plan:
         """Return the best tree, smaller subsets first."""
         split = self._linked if self.network.constrained else self._split
-        for s in range(1, len(self.masks)):
-            if s not in self.best and (found := split(s)) is not None:
-                self.best[s] = found
-        return self.best[len(self.masks) - 1]
+        every = range(1, len(self.masks))
+        for s in every:
+            if s & (s - 1):
+                split(s)
+        return Plan(self.costs[every[-1]], self._tree(every[-1]))
 
-    def _split(self, s: int) -> Plan | None:
-        """The best split of a subset of plain factors; None beyond the limit."""
-        best, kept = self.best, self.kept
+    def _tree(self, s: int) -> Tree:
+        if not s & (s - 1):
+            return self.leaves[s.bit_length() - 1][1]
+        return tuple(map(self._tree, self.cuts[s]))
+
+    def _split(self, s: int) -> None:
+        """Find the best split of a subset of plain factors; none beyond the limit."""
+        costs, kept = self.costs, self.kept
         size, price = self.network.size, self.network.price
         out = kept[s]
         entries = size(out)
         # No product is cheaper than its result, multiplied entry by entry.
         if price(entries, Span(entries), False, 2) > self.limit:
-            return None
+            return
         self.effort.spend((1 << s.bit_count()) // 20)
         least, cut = self.limit, 0
         # Most splits multiply over the same labels.
-        known: dict[int, float] = {}
-        for a in splits(s):
-            left, right = best.get(a), best.get(s ^ a)
-            if left is None or right is None:
+        known = self.network.prices_of(out)
+        low = s & -s
+        rest = a = s ^ low
+        while a:  # as `splits` does, inside the one loop that is run most
+            a = (a - 1) & rest
+            own, other = a | low, rest ^ a
+            spent = costs[own] + costs[other]
+            if spent >= least:  # as what has no tree, which costs infinitely much
                 continue
-            spent = left.cost + right.cost
-            if spent >= least:
-                continue
-            every = kept[a] | kept[s ^ a]
+            every = kept[own] | kept[other]
             if every not in known:
                 known[every] = price(entries, Span(size(every)), every != out, 2)
             spent += known[every]
             if spent < least:
-                least, cut = spent, a
-        if not cut:
-            return None
-        return Plan(least, (best[cut].tree, best[s ^ cut].tree))
+                least, cut = spent, own
+        if cut:
+            self.costs[s], self.cuts[s] = least, (cut, s ^ cut)
 
-    def _linked(self, s: int) -> Plan:
-        """The best split of a subset with constraints between its parts."""
-        network, masks, best, lone = self.network, self.masks, self.best, self.lone
+    def _linked(self, s: int) -> None:
+        """Find the best split of a subset with constraints between its parts."""
+        network, masks, costs, lone = self.network, self.masks, self.costs, self.lone
         least, cut, without = inf, s & -s, 0
         # Links between two parts may be applied as these are multiplied.
         joined = network.joined(masks[s & ~lone], masks[s & lone]) if s & lone else 0
@@ -254,13 +263,14 @@ class Subsets:
         tries = [(a, 0) for a in splits(s)]
         tries += [(a, own) for a in splits(s ^ own)] if own else []
         self.effort.spend(len(tries) // 2)
+        price, sides = network.spent_on_two(masks[s]), self.sides
         for a, left in tries:
             b = s ^ left ^ a
-            spent = best[a].cost + best[b].cost
+            spent = costs[a] + costs[b]
             if spent >= least:
                 continue
-            spent += network.spent(masks[s], masks[a], masks[b])
+            spent += price(sides[a], sides[b])
             if spent < least:
                 least, cut, without = spent, a, left
         parts = (cut, s ^ without ^ cut, *(1 << k for k in members(without)))
-        return Plan(least, tuple(best[part].tree for part in parts))
+        self.costs[s], self.cuts[s] = least, parts

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import NamedTuple
 
 from tensorgen.ir.constraints import looked_up, solvable, solved
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Affine, Constraint, Label, Node, Product, Ref, affine
+from tensorgen.ir.nodes import (
+    Affine,
+    Constraint,
+    Label,
+    Node,
+    Product,
+    Ref,
+    affine,
+    once,
+)
 from tensorgen.ir.rebuild import with_parts
 from tensorgen.passes.cost import CostModel
 from tensorgen.prices.thresholds import GAIN_OF_A_RULE
@@ -57,6 +67,12 @@ class Reading(NamedTuple):
 
 def reading(node: Product, place: int, by_deltas: bool = True) -> Reading | None:
     """Return how a product reads one of its factors; None where it reads it whole."""
+    # Plans have most products in common, and each asks twice.
+    find = partial(_reading, node, place, by_deltas)
+    return once(node, (reading, place, by_deltas), find)
+
+
+def _reading(node: Product, place: int, by_deltas: bool) -> Reading | None:
     labels = node.factors[place].labels
     if not (by_deltas and node.constraints) and len({*labels}) == len(labels):
         return None
