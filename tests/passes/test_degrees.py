@@ -88,7 +88,7 @@ CASES = (
 
 
 def degree(spec: str, function: str, what: str) -> int:
-    """The degree of what a docstring says that a function takes or peak memory."""
+    """The degree of what a docstring says that a function takes or stores."""
     source = Source("<degrees>", f"tensorgen: 1{spec}")
     given = ["numpy"], "cross-country", False
     (text,) = compile_spec(source, *given, checked=False).values()

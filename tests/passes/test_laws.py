@@ -51,6 +51,40 @@ functions:
     wrt: b
     emit: [hessian]
 """
+FIELD = """
+dims: {n: 128, m: 128}
+inputs: {phi: [n, m], h: [n, m], eps: scalar, dx: scalar}
+functions:
+  F:
+    where: |
+      gx = (roll(phi, -1, axis=0) - phi)/dx
+      gy = (roll(phi, -1, axis=1) - phi)/dx
+      W = (1 - phi**2)**2/4
+    expr: dx**2*sum(eps**2/2*(gx**2 + gy**2) + W - h*phi)
+    wrt: phi
+    emit: [value, gradient, hessian, hvp]
+  rate: -grad(F, phi)/dx**2
+"""
+RANKED = """
+doc: ApproxNDCG (Qin et al. 2010), smooth ranks by sigmoids, one query.
+dims: {n: 40, f: 12}
+inputs:
+  X: [n, f]
+  w: [f]
+  rel: {shape: [n], nonnegative: true}
+  T: {shape: scalar, default: 0.1}
+functions:
+  loss:
+    where: |
+      s = X @ w
+      pos[i] = 1 + sum(sigmoid((s[j] - s[i])/T), j, j != i)
+      gain = 2**rel - 1
+      ideal = sort(-gain)
+      idcg = -sum(ideal[i]/log2(i + 2), i)
+    expr: 1 - sum(gain/log2(1 + pos))/idcg
+    wrt: w
+    emit: [value, gradient, hessian]
+"""
 GAMMA = """
 inputs: {b: [p], s: scalar, X: [n, p], y: {shape: [n], positive: true}}
 functions:
@@ -59,7 +93,7 @@ functions:
       k = exp(s)
       mu = exp(X @ b)
     expr: -sum(k*log(k) - k*log(mu) - lgamma(k) + (k - 1)*log(y) - k*y/mu)
-    wrt: s
+    wrt: [b, s]
     emit: [value, gradient, hessian]
 """
 STEPS = """
@@ -138,11 +172,6 @@ NORMS = """
 inputs: {X: [m, n], W: [n, p]}
 functions:
   f: {expr: 'sum(norm(X @ W, axis=1))', wrt: W, emit: [gradient]}
-"""
-SUMS = """
-inputs: {A: [n, n], B: [n, n], C: [n, n]}
-functions:
-  f: {expr: A @ C + B @ C}
 """
 TURNED = """
 inputs: {A: [m, n], v: [n]}
@@ -354,8 +383,8 @@ RULES = (
     ("mask_factors", MASKED),
     ("distribute_products", HESSIAN),
     ("merge_sums", GRAM),
-    ("factor_sums", SUMS),
-    ("separate_products", LIKELIHOOD),
+    ("factor_sums", FIELD),
+    ("separate_products", RANKED),
 )
 REWRITES = (
     ("fill_directly", PENDULUM),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import tensorgen
 from tensorgen.passes import optimise
-from tests.made import generate, load
+from tests.made import generate, load, source
 
 HEAD = """tensorgen: 1
 module: selections
@@ -87,9 +88,8 @@ def arguments(function: Any, x: Any, w: float = 0.7, u: float = 0.7) -> dict[str
 
 
 def body(module: str, name: str) -> str:
-    """The statements of a function."""
-    text = module.split(f"def {name}(")[1].split("\ndef ")[0].split("\nclass ")[0]
-    return text.rpartition('"""')[2]
+    """The statements of a function, and of what it shares with others."""
+    return re.sub(r'"""[\s\S]*?"""', "", source(module, name))
 
 
 @pytest.mark.parametrize("name", HUBER)
