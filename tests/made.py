@@ -1,7 +1,9 @@
 """What specs become: made once a process for all tests that only look at it."""
 
 import ast
+import inspect
 from functools import cache
+from types import ModuleType
 
 import tensorgen
 from tensorgen.errors import Source
@@ -22,6 +24,11 @@ def both(text: str, mode: str = "cross-country") -> tuple[str, str]:
 
 SHARED = ("_parts", "_value", "_grad", "_hess", "_jac")
 """How functions end that others of a formula call."""
+
+
+def code_of(module: ModuleType, name: str) -> str:
+    """The text of a function that was loaded, behind that of what it shares."""
+    return source(inspect.getsource(module), name)
 
 
 def source(text: str, name: str) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tests.made import code_of
 
 Array = Any
 pytestmark = pytest.mark.usefixtures("float64")
@@ -370,7 +371,7 @@ def test_large_sums_over_windows_go_by_blocks_of_rows(name: str) -> None:
     (n, m), line, loops = BLOCKED[name]
     text = LARGE.format(line=line)
     blocked = tensorgen.load(text + f"dims: {{n: {n}, m: {m}}}\n")
-    code = inspect.getsource(blocked.f_value_and_grad)
+    code = code_of(blocked, "f_value_and_grad")
     assert len(re.findall(r"for start in .*\n.*min.*\n +for [klpq] in", code)) == loops
     rng = np.random.default_rng(3)
     x, w = rng.standard_normal((n, m)), rng.standard_normal((3, 3))

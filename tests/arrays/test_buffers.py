@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.made import generate, load
+from tests.made import generate, load, source
 
 HEAD = """tensorgen: 1
 module: buffers
@@ -26,7 +26,7 @@ EXPRESSIONS = [
 
 
 def loop(spec: str, function: str) -> str:
-    body = generate(spec).split(f"def {function}(")[1].split("\ndef ")[0]
+    body = source(generate(spec), function)
     return body[body.index("    for start in range(") :]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tests.made import source
 
 Array = Any
 
@@ -80,7 +81,7 @@ def test_one_permutation_serves_a_sorted_array_and_its_derivatives() -> None:
         "tensorgen: 1\ninputs: {x: [n], w: [n]}\nfunctions:\n"
         '  f: {expr: "sum(w * sort(x)**2)", wrt: x, emit: [value, gradient, hessian]}\n'
     )
-    whole = text.partition("def f_value_grad_hess")[2].partition("\nclass ")[0]
+    whole = source(text, "f_value_grad_hess")
     assert whole.count("np.argsort(") == 1
 
 

@@ -13,6 +13,7 @@ import tensorgen
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, affine
 from tests.lower.support import as_text
+from tests.made import code_of
 
 FUNCTIONS = {
     # Read nowhere else: only what is read is computed.
@@ -83,7 +84,7 @@ def test_spellings_take_the_same_functions_of_the_same_sizes(
     results = []
     for k in range(len(FUNCTIONS[name])):
         function = getattr(module, f"{name}_{k}_value_and_grad")
-        source = inspect.getsource(function)
+        source = re.sub(r'"""[\s\S]*?"""', "", code_of(module, function.__name__))
         assert len(re.findall(r"np\.(?:sin|cos|exp)\(", source)) == CALLS[name], source
         assert not re.search(r"np\.(?:where|clip|arange)\(|!= 0", source), source
         if name == "inner":

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tests.made import source
 from tests.naive_texts import NAMES, Text, truth
 
 Array = Any
@@ -40,9 +41,9 @@ def spec(expr: str, wrt: str = "x") -> str:
 
 def statements(expr: str, wrt: str = "x") -> str:
     """What value and gradient compute, without helpers and documents."""
-    source = tensorgen.generate(spec(expr, wrt))
-    source = re.sub(r'"""[\s\S]*?"""', "", source[source.index("def f(") :])
-    return source[: source.index("def f_value_and_grad")]
+    text = tensorgen.generate(spec(expr, wrt))
+    own = "".join(source(text, name) for name in ("f", "f_grad"))
+    return re.sub(r'"""[\s\S]*?"""', "", own)
 
 
 def mentioned(**given: object) -> dict[str, Array]:

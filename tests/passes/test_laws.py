@@ -19,8 +19,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 LIKELIHOOD = """
 inputs: {K: {shape: [n, n], spd: true}, y: [n]}
-functions:
-  f: {expr: 'y @ solve(K, y) + logdet(K)', wrt: K, emit: [value, gradient]}
+functions: {f: {expr: 'y @ solve(K, y) + logdet(K)', wrt: K, emit: [value, gradient]}}
 """
 GRAM = """
 inputs: {X: [n, m], y: [n]}
@@ -123,13 +122,11 @@ functions:
 """
 DIAGONAL = """
 inputs: {A: [n, n], B: [n, n], x: [n]}
-functions:
-  f: {expr: 'sum(exp(A @ B)[i, i] * x[i], i)'}
+functions: {f: 'sum(exp(A @ B)[i, i] * x[i], i)'}
 """
 HESSIAN = """
 inputs: {x: [n], A: [n, n], b: [n]}
-functions:
-  f: {expr: sin(x @ A @ x) * (b @ x), wrt: x, emit: [hessian]}
+functions: {f: {expr: sin(x @ A @ x) * (b @ x), wrt: x, emit: [hessian]}}
 """
 MASKED = """
 inputs: {A: [n, n], B: [n, n]}
@@ -153,41 +150,34 @@ functions:
 """
 SEPARABLE = """
 inputs: {x: [n], b: [n]}
-functions:
-  f: {expr: b @ sin(x), wrt: x, emit: [hessian]}
+functions: {f: {expr: b @ sin(x), wrt: x, emit: [hessian]}}
 """
 STEADY = """
 dims: {m: 1000, n: 10}
 inputs: {A: [m, n], B: [m, n], w: [n]}
-functions:
-  f: {expr: sum(sin(B.T @ (A @ w))), wrt: w, emit: [problem]}
+functions: {f: {expr: sum(sin(B.T @ (A @ w))), wrt: w, emit: [problem]}}
 """
 LOGISTIC = """
 dims: {m: 1000, n: 10}
 inputs: {X: [m, n], y: [m], w: [n]}
-functions:
-  f: {expr: 'sum(log(1 + exp(-y * (X @ w))))', wrt: w, emit: [problem]}
+functions: {f: {expr: 'sum(log(1 + exp(-y * (X @ w))))', wrt: w, emit: [problem]}}
 """
 NORMS = """
 inputs: {X: [m, n], W: [n, p]}
-functions:
-  f: {expr: 'sum(norm(X @ W, axis=1))', wrt: W, emit: [gradient]}
+functions: {f: {expr: 'sum(norm(X @ W, axis=1))', wrt: W, emit: [gradient]}}
 """
 TURNED = """
 inputs: {A: [m, n], v: [n]}
-functions:
-  f: {expr: '(A - v) @ exp(A.T - v[:, None])'}
+functions: {f: '(A - v) @ exp(A.T - v[:, None])'}
 """
 REPEATED = """
 inputs: {A: [n, n], x: [n], a: [n], b: [n]}
-functions:
-  f: {expr: (a @ A @ x) * (b @ A @ x)}
+functions: {f: (a @ A @ x) * (b @ A @ x)}
 """
 SCALED_TWICE = """
 dims: {m: 100, n: 100, p: 100}
 inputs: {A: [m, n], B: [n, p], c: [p]}
-functions:
-  f: {expr: '(A @ B) @ c + sum((A @ (B * c))**2, axis=1)'}
+functions: {f: {expr: '(A @ B) @ c + sum((A @ (B * c))**2, axis=1)'}}
 """
 LAYERS = """
 inputs: {U: [n, n], V: [n, n], W: [n, n], S: [n, n], T: [n, n], x: [n]}
@@ -208,8 +198,7 @@ functions:
 """
 ENTRIES = """
 inputs: {A: {shape: [m, n], sparse: true}}
-functions:
-  f: {expr: A.T @ A}
+functions: {f: {expr: A.T @ A}}
 """
 CHAIN = """
 inputs: {d: [n], y: [n]}
@@ -250,13 +239,11 @@ functions:
 """
 SOFTPLUS = """
 inputs: {t: [n]}
-functions:
-  f: {expr: 'sum(log(1 + exp(t)))', wrt: t, emit: [value, gradient]}
+functions: {f: {expr: 'sum(log(1 + exp(t)))', wrt: t, emit: [value, gradient]}}
 """
 HUBER = """
 inputs: {x: [n]}
-functions:
-  f: {expr: 'sum(where(abs(x) <= 1, x**2 / 2, abs(x) - 0.5))', wrt: x}
+functions: {f: {expr: 'sum(where(abs(x) <= 1, x**2 / 2, abs(x) - 0.5))', wrt: x}}
 """
 CLIPPED = """
 inputs: {x: [n]}
@@ -269,18 +256,15 @@ functions:
 """
 WEIGHTED = """
 inputs: {X: [m, n], p: {shape: [m], positive: true}}
-functions:
-  f: {expr: '3 * X.T @ diag(p) @ X'}
+functions: {f: {expr: '3 * X.T @ diag(p) @ X'}}
 """
 SHIFTED = """
 inputs: {A: [m, n], u: [m], v: [m]}
-functions:
-  f: {expr: 'exp(A + u[:, None] + v[:, None])'}
+functions: {f: {expr: 'exp(A + u[:, None] + v[:, None])'}}
 """
 DISTANCES = """
 inputs: {X: [m, d], Y: [n, d], W: [m, n]}
-functions:
-  f: {expr: "sum(W[i, j]*exp(-sum((X[i, k] - Y[j, k])**2, k)), i, j)"}
+functions: {f: {expr: "sum(W[i, j]*exp(-sum((X[i, k] - Y[j, k])**2, k)), i, j)"}}
 """
 PAIRS = """
 inputs: {x: [n, 3]}
@@ -308,19 +292,16 @@ functions:
 """
 LINKED = """
 inputs: {v: [n], a: {shape: [m], index: n}, b: {shape: [m], index: n}, g: [m]}
-functions:
-  f: {expr: "sum((g*v[a]**2 - v[a]*v[b])**2)", wrt: v, emit: [gradient]}
+functions: {f: {expr: "sum((g*v[a]**2 - v[a]*v[b])**2)", wrt: v, emit: [gradient]}}
 """
 STACK = """
 inputs: {X: [b, t, n], W: [n, n]}
-functions:
-  f: {expr: sum(X*tanh(X @ W)), wrt: W, emit: [gradient]}
+functions: {f: {expr: sum(X*tanh(X @ W)), wrt: W, emit: [gradient]}}
 """
 LARGE = """
 dims: {n: 3_000_000}
 inputs: {x: [n], y: [n], z: [n]}
-functions:
-  f: {expr: sum(log(1 + exp(x*y))*tanh(z)*sin(x)), wrt: x, emit: [value]}
+functions: {f: {expr: sum(log(1 + exp(x*y))*tanh(z)*sin(x)), wrt: x, emit: [value]}}
 """
 PENDULUM = """
 inputs: {q: [2], s0: [2]}

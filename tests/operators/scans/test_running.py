@@ -1,5 +1,6 @@
 """Log-sum-exps over a triangle of indices: one walk, at any exponents."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import tensorgen
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, indicator
 from tensorgen.operators.calls import apply
+from tests.made import source
 
 Array = Any
 
@@ -51,8 +53,7 @@ TEXTS: dict[str, tuple[Callable[[int, int], bool], range]] = {
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_triangle_is_walked_once(text: str) -> None:
-    source = tensorgen.generate(SPEC.format(text=text, wrt="z"))
-    body = source[source.index("def f(") : source.index("def f_grad(")]
+    body = source(tensorgen.generate(SPEC.format(text=text, wrt="z")), "f")
     assert "_running_logsumexp(" in body and "np.tri" not in body
     module = tensorgen.load(SPEC.format(text=text, wrt="z"))
     keeps, rows = TEXTS[text]
@@ -202,9 +203,8 @@ def risks(X: Array, b: Array, event: Array, prefix: bool) -> tuple[Array, Array]
 def test_risk_sets_cost_the_same_however_they_are_spelled(prefix: bool) -> None:
     sources = [tensorgen.generate(RISKS.format(level=x)) for x in SPELLINGS[prefix]]
     for end in ("grad", "hess", "hvp"):
-        name = f"def f_{end}("
-        bodies = [text[text.index(name) :].split('"""')[2] for text in sources]
-        (statements,) = {body.split("return")[0] for body in bodies}
+        bodies = [source(text, f"f_{end}") for text in sources]
+        (statements,) = {re.sub(r'"""[\s\S]*?"""', "", body) for body in bodies}
         assert "np.tri" not in statements
         if end == "hess":  # the other side reads what one walk over all columns made
             for walk in ("_running_mean(", "_running_share("):
