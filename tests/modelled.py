@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
@@ -15,19 +15,15 @@ from tensorgen.arrays.work import entries
 from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit.backends import BACKENDS
-from tensorgen.emit.interface import Function
 from tensorgen.errors import Source
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import topological
 from tensorgen.lang import elaborate
 from tensorgen.operators.stable import StableForms
-from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.plans.build_module import ModuleBuilder
-from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.planner import Planner, known_sizes
-from tensorgen.plans.problem_plans import Lowered
 from tensorgen.prices.price_table import CALL
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
@@ -39,21 +35,11 @@ class Priced(ModuleBuilder):
     def __init__(self, spec: Spec, graph: Graph) -> None:
         """Start with nothing."""
         super().__init__(spec, graph, BACKENDS["numpy"])
-        self.codes: dict[str, Code] = {}
 
-    def _form(
-        self,
-        planned: PlannedFunction,
-        plan: Plan,
-        lowered: Lowered,
-        hints: Mapping[str, int],
-    ) -> Function:
-        def kept(*given: Sequence[Any]) -> Any:
-            found = lowered(*given)
-            self.codes.setdefault(planned.name, found.code)
-            return found
-
-        return super()._form(planned, plan, kept, hints)
+    @property
+    def codes(self) -> dict[str, Code]:
+        """The code of the first form of each function, as it is by itself."""
+        return {name: first.code.code for name, (first, *_) in self.made.items()}
 
 
 MOST_WORK = 3.0
