@@ -115,7 +115,7 @@ def _views(module: Module, backend: Backend) -> list[FunctionView]:
 
 
 def _checked(
-    functions: Iterable[Function], backend: Backend
+    functions: Sequence[Function], backend: Backend
 ) -> dict[str, FunctionView]:
     """What checks the arguments of functions that have the same, where that is long."""
     alike: dict[tuple[str, ...], list[Function]] = {}
@@ -123,12 +123,15 @@ def _checked(
         own = function_preamble.checks(function)
         if len(own) > 2 or sum(map(len, own[:-1])) > LINE:
             alike.setdefault((function.function, *own), []).append(function)
+    # As the helper is typed that converts them.
+    indexed = any(p.index is not None for f in functions for p in f.parameters)
     found: dict[str, FunctionView] = {}
     for (formula, *own), users in alike.items():
+        arguments = [p for group in users[0].signature for p in group]
         view = FunctionView(
             f"_{formula}_arguments",
-            ", ".join(f"{p.name}: {p.type}" for x in users[0].signature for p in x),
-            "list[Array]",
+            ", ".join(f"{p.name}: {p.type}" for p in arguments),
+            f"list[{backend.any_array if indexed else 'Array'}]",
             docstring([f"Return the arguments of `{formula}` as arrays, checked."]),
             own,
         )
