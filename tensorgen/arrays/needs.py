@@ -81,6 +81,8 @@ class Needs:
                 self._take_dims([statement.low, statement.high, statement.step])
                 self._take_dims(statement.runs or ())
                 counted |= {statement.name, statement.width}
+            if isinstance(statement, Scatter) and statement.counts:
+                self._take_dims(statement.target.dims[:1])
             if isinstance(statement, Let) and isinstance(
                 statement.value.op, Count | Rows | Whole
             ):

@@ -369,7 +369,9 @@ class _Writer:
             *text.lines,
         ]
         found = self._over(function, lines, text.returns, [text], {piece: own})
-        return replace(found, composed=False)
+        inside = (s for holder in function.holders for s in holder.sizes)
+        dims = tuple(sorted({*found.body.dims, *inside}))
+        return replace(found, body=replace(found.body, dims=dims), composed=False)
 
     def _over(
         self,

@@ -245,3 +245,41 @@ def test_forms_agree_whoever_asks() -> None:
         assert ("LossHessianBB" in str(type(alone.blocks["b", "b"]))) == (p > n)
         for one, other in zip(gradient, module.loss_grad(**given), strict=True):
             assert np.array_equal(one, other)
+
+
+LABELS = """tensorgen: 1
+module: labels
+inputs: {W: [d, c], b: [c], X: [s, d], label: {shape: [s], index: c}}
+functions:
+  loss:
+    where: L = log_softmax(X @ W + b, axis=1)
+    expr: -mean(L[i, label[i]], i)
+    wrt: [W, b]
+    emit: [value, gradient, hessian]
+"""
+
+
+def test_pieces_are_given_the_sizes_that_counts_need() -> None:
+    module = load(LABELS, mode="forward")
+    rng = np.random.default_rng(2)
+    given = {"W": rng.standard_normal((3, 4)), "b": rng.standard_normal(4)}
+    given |= {"X": rng.standard_normal((6, 3))}
+    label = np.array([0, 1, 3, 3, 0, 1])
+    shares = np.exp(given["X"] @ given["W"] + given["b"])
+    shares /= shares.sum(axis=1)[:, None]
+    wanted = (shares.sum(axis=0) - np.bincount(label, minlength=4)) / 6
+    np.testing.assert_allclose(module.loss_grad(**given, label=label).b, wanted)
+
+
+def test_what_calls_a_piece_has_the_sizes_of_the_object_that_it_builds() -> None:
+    module = load("""tensorgen: 1
+module: third
+inputs: {x: [p]}
+functions:
+  f: {expr: expm1(sin(sum(x))), wrt: x, emit: [value, gradient, hessian, 3]}
+""")
+    x = np.array([0.1, 0.4, -0.2])
+    s = x.sum()
+    c, t = np.cos(s), np.sin(s)
+    third = np.exp(t) * (c**3 - 3 * c * t - c)
+    np.testing.assert_allclose(module.f_d3(x).dense(), np.full((3, 3, 3), third))
