@@ -338,3 +338,11 @@ def test_what_may_be_zero_is_no_exponential(
     module: Any = tensorgen.load(text)
     assert module.f_grad(0.0, 0.3) == slope
     np.testing.assert_allclose(module.f_hvp(0.0, 0.3, 1.0), curvature, rtol=1e-15)
+
+
+def test_what_divides_by_entries_of_a_quotient_multiplies() -> None:
+    # The diagonal is one factor, which is not the array that it is of.
+    expr = "sum(1 / diagonal(1 / (2 + outer(x, x)**2)))"
+    module = tensorgen.load(spec(expr))
+    x = np.array([0.5, -1.5])
+    assert module.f(x) == pytest.approx((2 + x**4).sum(), rel=1e-14)

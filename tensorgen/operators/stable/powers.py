@@ -70,7 +70,7 @@ def _integer_power(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
 def _quotient(graph: Graph, ref: Ref) -> list[Ref]:
     """The factors of an elementwise product in which something divides; else none."""
     factors = factors_as_read(graph, ref)[1]
-    if factors == [ref]:
+    if len(factors) < 2:  # the array itself, or its diagonal
         return []
     return factors if any((exponent(f) or 0) < 0 for f in factors) else []
 
