@@ -246,7 +246,7 @@ functions:
 
 
 FAULTS = {
-    "{y: sqrt}": ("'y' is no name under 'where'", "names that step stand"),
+    "{y: sqrt}": ("'y' is no name under 'where'", "recurrences are defined under"),
     "{z: sqrt}": ("'z' is no recurrence, and has no states to store", "leave 'z' out"),
     "{x: 0}": ("a state is stored after 1 step at least", "write sqrt, or after"),
     "-3": ("a state is stored after 1 step at least", "write sqrt, or after"),

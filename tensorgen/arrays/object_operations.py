@@ -215,6 +215,9 @@ class AsPlaces:
     dims: tuple[Dim, ...]
 
 
+ASKED = (Solution, Times, Selected, GramEntries, Known)
+"""What is asked of an object that is no array."""
+
 Object = (
     Attribute
     | Answer

@@ -219,4 +219,5 @@ def takes(code: Code) -> list[str]:
     found = (x.partition(".")[0] for x in reads([*roots, *code.returns]))
     named = {**dict.fromkeys(found)}
     sizes = {x for line in code.statements for x in Needs([line]).symbols}
-    return [x for x in named if x not in inner and x not in sizes]
+    # The dtype is handed on by itself.
+    return [x for x in named if x not in inner and x not in sizes and x != "dtype"]

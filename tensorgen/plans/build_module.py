@@ -48,6 +48,7 @@ from tensorgen.plans.formulas import (
     steps_of,
     text_of,
 )
+from tensorgen.plans.lowered_functions import Form, Made
 from tensorgen.plans.planned import Member, PlannedFunction
 from tensorgen.plans.planner import known_sizes
 from tensorgen.plans.problem_plans import (
@@ -56,7 +57,7 @@ from tensorgen.plans.problem_plans import (
     ProblemBuilder,
     size_checks,
 )
-from tensorgen.plans.share_code import Form, Made, share_code
+from tensorgen.plans.share_code import share_code
 from tensorgen.spec.check import emitted_names, tuple_names
 from tensorgen.spec.model import Spec
 from tensorgen.spec.names import RESERVED

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cost_line import cost_line, held
-from tensorgen.arrays.forms import Places
+from tensorgen.arrays.object_operations import ASKED
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.outline import Asked, Outline, Piece, outlined, recalled
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
+from tensorgen.arrays.statements import operands
 from tensorgen.arrays.units import symbols, takes, variables_of
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import (
-    GRADIENT,
-    HESSIAN,
-    JACOBIAN,
-    VALUE,
-    Kind,
     camel,
 )
 from tensorgen.emit import returned
@@ -32,144 +29,12 @@ from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import (
     Body,
     Function,
-    Holder,
     Private,
     chosen,
     every,
 )
-from tensorgen.passes.context import Plan
 from tensorgen.plans.formulas import cost_of
-from tensorgen.plans.planned import PlannedFunction
-from tensorgen.plans.problem_plans import Lowered
-
-SHARED = {
-    VALUE.name: ("value", "value"),
-    GRADIENT.name: ("grad", "gradient"),
-    JACOBIAN.name: ("jac", "Jacobian"),
-    HESSIAN.name: ("hess", "Hessian"),
-}
-"""The kinds that functions share, as names say them and as words."""
-
-
-@dataclass(frozen=True)
-class Form:
-    """The code of one form of a function: what is planned, and `hints` for its sizes.
-
-    `names` are what its arrays may be called, those that are `fresh` are no arguments.
-    """
-
-    plan: Plan
-    names: Sequence[str]
-    fresh: Sequence[bool]
-    code: Written
-    hints: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Made:
-    """A function as it is by itself, and how its roots are lowered."""
-
-    planned: PlannedFunction
-    function: Function
-    forms: Sequence[Form]
-    lowered: Lowered
-
-    @property
-    def codes(self) -> list[Code]:
-        """Its code in each form."""
-        return [form.code.code for form in self.forms]
-
-    @property
-    def words(self) -> list[str]:
-        """What it returns, as names say it; nothing where that is not shared."""
-        return _words(self.planned.kind)
-
-    @property
-    def kinds(self) -> dict[str, Kind]:
-        """The kinds of what it returns."""
-        kind = self.planned.kind
-        return dict(zip(self.words, kind.beside or (kind,), strict=True))
-
-    @property
-    def own(self) -> str:
-        """The last of what it returns, whose form may depend on sizes."""
-        return self.words[-1]
-
-    @property
-    def built(self) -> dict[str, int]:
-        """The results that are objects, or tuples of arrays, and the lines of each."""
-        wrt, order = self.planned.wrt, self.planned.order
-        texts = map(returned.return_lines, self.function.forms)
-        lines = max(sum(map(len, text)) for text in texts) // LINE + 1
-        return {
-            word: lines if kind.holder else 1
-            for word, kind in self.kinds.items()
-            if kind.holder or len(kind.blocks(wrt, order)) > 1
-        }
-
-    def name_of(self, word: str) -> str:
-        """What a result that is one array may be called."""
-        wrt, order = self.planned.wrt, self.planned.order
-        before = self.words[: self.words.index(word)]
-        counts = (len(self.kinds[x].blocks(wrt, order)) for x in before)
-        return self.planned.root_names[sum(counts)]
-
-    @property
-    def places(self) -> dict[str, list[int]]:
-        """The places of the arrays of each result among all that are returned."""
-        found: dict[str, list[int]] = {}
-        parts, place = iter(self.planned.plan.parts), 0
-        for word, kind in self.kinds.items():
-            found[word] = []
-            for _ in kind.blocks(self.planned.wrt, self.planned.order):
-                found[word] += [place + k for k, _ in enumerate(next(parts))]
-                place = max((place - 1, *found[word])) + 1
-        return found
-
-    @property
-    def structures(self) -> list[list[tuple[object, ...]]]:
-        """What is stored of the objects of each form."""
-
-        def stored(holder: Holder) -> tuple[object, ...]:
-            return holder.class_name, holder.fields, holder.sizes, holder.sides
-
-        return [[*map(stored, form.holders)] for form in self.function.forms]
-
-    def whole(self) -> tuple[Code, Places]:
-        """The code of all forms at once, and where the arrays of each result are."""
-        first, *others = self.forms
-        places = {word: [own] for word, own in self.places.items()}
-        if not others:
-            return first.code.code, places
-        roots, names, fresh = [*first.plan.roots], [*first.names], [*first.fresh]
-        start = places[self.own][0][0] if places[self.own][0] else len(roots)
-        for other in others:
-            more = other.plan.roots[start:]
-            places[self.own].append([len(roots) + k for k, _ in enumerate(more)])
-            roots += more
-            names += other.names[start:]
-            fresh += other.fresh[start:]
-        return self.lowered(roots, names, fresh).code, places
-
-    def is_like(self, other: Made) -> bool:
-        """Whether it returns what another does, where sizes are the same, as that does.
-
-        The other returns more.
-        """
-        places, own = other.places, self.places
-        if not {*own} < {*places}:
-            return False
-        conditions = [
-            [choice.condition for choice in made.function.choices]
-            for made in (self, other)
-        ]
-        if other.own not in own:
-            return not conditions[0]
-        return (
-            conditions[0] == conditions[1]
-            and self.structures == other.structures
-            and all(len(places[x]) == len(own[x]) for x in own)
-        )
+from tensorgen.plans.lowered_functions import SHARED, Form, Made
 
 
 def share_code(
@@ -222,12 +87,6 @@ def _callers(
     return found
 
 
-def _words(kind: Kind) -> list[str]:
-    names = [part.name for part in (kind.beside or (kind,))]
-    shared = all(name in SHARED for name in names)
-    return [SHARED[name][0] for name in names] if shared else []
-
-
 @dataclass(frozen=True)
 class _Writer:
     """Writes the pieces of an outline, and functions that call them."""
@@ -266,7 +125,7 @@ class _Writer:
         held = {p.held: self.made(p) for p in self.outline.pieces if p.held}
         texts = [written(code, self.backend.alias) for code in piece.forms]
         every = [one.op for code in piece.forms for one in variables_of(code)]
-        types = {op.name: _type(op) for op in every if isinstance(op, Variable)}
+        types = {op.name: self._type(op) for op in every if isinstance(op, Variable)}
         built = self._built(piece, texts)
         own = min(form, len(texts) - 1)
         code, text = piece.forms[own], texts[own]
@@ -279,11 +138,30 @@ class _Writer:
             tuple((x, held.get(x) or types[x]) for x in piece.takes),
             tuple(sorted({*body.dims, *(built.body.dims if built else ())})),
             self.doc(piece),
-            tuple((x, _type(one)) for x, one in zip(names, code.returns, strict=True)),
+            tuple(zip(names, map(self._type, code.returns), strict=True)),
             body,
             made,
             built,
         )
+
+    @cached_property
+    def _objects(self) -> set[str]:
+        """The names of what is asked for products and solutions, and is no array."""
+        codes = [code for piece in self.outline.pieces for code in piece.forms]
+        roots: list[Array] = []
+        for code in (*codes, *self.outline.own.values()):
+            roots += (x for line in code.statements for x in operands(line))
+            roots += code.returns
+        asked = [one.args[0].op for one in below(roots) if isinstance(one.op, ASKED)]
+        names = [op.name for op in asked if isinstance(op, Variable)]
+        return {name.rpartition(".")[2] for name in names}
+
+    def _type(self, one: Array | Variable) -> str:
+        """The type of an array by what its entries are."""
+        op = one.op if isinstance(one, Array) else one
+        name = op.name.rpartition(".")[2] if isinstance(op, Variable) else ""
+        plain = one.kind == "float" and name not in self._objects
+        return returned.array_type(one.dims) if plain else "Any"
 
     def _built(self, piece: Piece, texts: Sequence[Written]) -> Function | None:
         """The function whose results a piece returns as callers get them."""
@@ -422,11 +300,6 @@ def _cost(form: Form, code: Code, sizes: Mapping[str, int]) -> str:
     """What a form costs with other code."""
     known = {**sizes, **form.hints}
     return cost_of(cost_line(code, held(code, known), known), form.plan)
-
-
-def _type(one: Array | Variable) -> str:
-    """The type of an array by what its entries are."""
-    return returned.array_type(one.dims) if one.kind == "float" else "Any"
 
 
 def _once(names: Iterable[str]) -> tuple[str, ...]:

@@ -187,7 +187,7 @@ def test_what_jax_would_hold_too_much_for_is_timed_alone(bench: Command) -> None
 def test_what_would_not_fit_into_memory_is_not_run(bench: Command) -> None:
     run = bench("fit.yaml", "loss_hess_dense", "--dims", "n=100000", "-q")
     assert run.code == cli.FINE
-    assert "loss_hess_dense: not timed: it would hold" in run.out
+    assert "loss_hess_dense: not timed: it would need" in run.out
 
 
 def test_tasks_are_timed_in_turns_and_weighed() -> None:

@@ -213,4 +213,4 @@ def test_a_long_derivative_is_a_short_module() -> None:
     texts = compile_spec(source, ["numpy"], "cross-country", support="shared")
     lines = texts["shooting_numpy.py"].splitlines()
     # Beside what each of its three functions costs.
-    assert len([line for line in lines if "Cost: " not in line]) <= 415
+    assert len([line for line in lines if "Cost: " not in line]) <= 420

@@ -64,25 +64,27 @@ functions:
     emit: [value, gradient, hessian, hvp]
   rate: -grad(F, phi)/dx**2
 """
-RANKED = """
-doc: ApproxNDCG (Qin et al. 2010), smooth ranks by sigmoids, one query.
-dims: {n: 40, f: 12}
+LAPLACE = """
+dims: {n: 60, d: 2}
 inputs:
-  X: [n, f]
-  w: [f]
-  rel: {shape: [n], nonnegative: true}
-  T: {shape: scalar, default: 0.1}
+  X: [n, d]
+  y: {shape: [n], doc: "-1 or 1"}
+  ell: scalar
+  sf: scalar
+definitions: |
+  K[i, j] = sf**2*exp(-sum((X[i, k] - X[j, k])**2, k)/(2*ell**2)) + 1e-6*delta(i, j)
+unknowns:
+  f:
+    shape: [n]
+    minimises: sum(log(1 + exp(-y*f))) + f @ solve(spd(K), f)/2
 functions:
-  loss:
+  nlml:
     where: |
-      s = X @ w
-      pos[i] = 1 + sum(sigmoid((s[j] - s[i])/T), j, j != i)
-      gain = 2**rel - 1
-      ideal = sort(-gain)
-      idcg = -sum(ideal[i]/log2(i + 2), i)
-    expr: 1 - sum(gain/log2(1 + pos))/idcg
-    wrt: w
-    emit: [value, gradient, hessian]
+      S = spd(K)
+      W = sigmoid(f)*sigmoid(-f)
+      B = eye(n) + outer(sqrt(W), sqrt(W))*S
+    expr: sum(log(1 + exp(-y*f))) + f @ solve(S, f)/2 + logdet(spd(B))/2
+    wrt: [ell, sf]
 """
 GAMMA = """
 inputs: {b: [p], s: scalar, X: [n, p], y: {shape: [n], positive: true}}
@@ -178,14 +180,6 @@ SCALED_TWICE = """
 dims: {m: 100, n: 100, p: 100}
 inputs: {A: [m, n], B: [n, p], c: [p]}
 functions: {f: {expr: '(A @ B) @ c + sum((A @ (B * c))**2, axis=1)'}}
-"""
-LAYERS = """
-inputs: {U: [n, n], V: [n, n], W: [n, n], S: [n, n], T: [n, n], x: [n]}
-functions:
-  f:
-    expr: logsumexp(T @ relu(S @ relu(W @ relu(V @ relu(U @ x)))))
-    wrt: U
-    emit: [hessian]
 """
 INPUTS = """
 dims: {n: 50, s: 10}
@@ -343,7 +337,7 @@ PASSES = (
     ("scatter_sums", GRID),
     ("order_contractions", LIKELIHOOD),
     ("apply_inverses", CHAIN),
-    ("share_products", LAYERS),
+    ("share_products", INPUTS),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("mask_late", PAIRS),
     ("share_sums", GAMMA),
@@ -365,7 +359,7 @@ RULES = (
     ("distribute_products", HESSIAN),
     ("merge_sums", GRAM),
     ("factor_sums", FIELD),
-    ("separate_products", RANKED),
+    ("separate_products", LAPLACE),
 )
 REWRITES = (
     ("fill_directly", PENDULUM),
