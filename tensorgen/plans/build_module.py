@@ -151,9 +151,10 @@ class ModuleBuilder:
                 name, lowered = planned.name, self.lowering(planned)
                 row = Made(planned, found[name], self.made[name], lowered)
                 own.setdefault(planned.source.spec.name, {})[name] = row
+        fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
+        private: set[str] = set()
         for made in own.values():
-            fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
-            found |= share_code(made, self.hints, self.backend, fixed)
+            found |= share_code(made, self.hints, self.backend, fixed, private)
         return tuple(
             _checked(found[planned.name], size_checks(planned.source))
             for planned in plans

@@ -41,12 +41,13 @@ def share_code(
     made: Mapping[str, Made],
     sizes: Mapping[str, int],
     backend: Backend,
-    fixed: Collection[str] = (),
+    fixed: Collection[str],
+    taken: set[str],
 ) -> dict[str, Function]:
     """Return the functions that are others now, by their names.
 
     `made` are those of one formula, as each is by itself. Names that are `fixed` are
-    those of the user.
+    those of the user; what is `taken` are private functions, these among them then.
     """
     plain = {name: own for name, own in made.items() if own.words}
     if len(plain) < 2:
@@ -62,7 +63,9 @@ def share_code(
     if found is None:
         return {}
     outline, codes = found
-    writer = _Writer(most, outline, backend)
+    names = _names(most.planned.source.spec.name, outline, taken)
+    taken |= {*names.values()}
+    writer = _Writer(most, outline, names, backend)
     changed = {
         name: writer.composed(made[name], own, sizes) for name, own in codes.items()
     }
@@ -93,20 +96,13 @@ class _Writer:
 
     most: Made
     outline: Outline
+    names: Mapping[Piece, str]
     backend: Backend
 
     @property
     def function(self) -> str:
         """The name of the formula."""
         return self.most.planned.source.spec.name
-
-    def name(self, piece: Piece) -> str:
-        """What a piece is called."""
-        if not piece.shared:
-            return f"_{self.function}_{piece.of}"
-        first = next(p for p in self.outline.pieces if p.shared)
-        between = "" if piece is first else f"_{piece.of}"
-        return f"_{self.function}{between}_parts"
 
     def doc(self, piece: Piece) -> str:
         """What a piece does."""
@@ -118,7 +114,10 @@ class _Writer:
 
     def made(self, piece: Piece) -> str:
         """The class of what a piece returns, if it has one."""
-        return f"_{camel(self.name(piece)[1:])}" if piece.held else ""
+        name = self.names[piece]
+        return (
+            f"_{camel(name[1:])}{name[len(name.rstrip('_')) :]}" if piece.held else ""
+        )
 
     def private(self, piece: Piece, form: int = 0) -> Private:
         """A piece as a function; its arrays are those of one form."""
@@ -134,7 +133,7 @@ class _Writer:
         names = piece.outputs or map(str, range(len(text.returns)))
         body = replace(_union(texts, self.backend), lines=(*text.lines, last))
         return Private(
-            self.name(piece),
+            self.names[piece],
             tuple((x, held.get(x) or types[x]) for x in piece.takes),
             tuple(sorted({*body.dims, *(built.body.dims if built else ())})),
             self.doc(piece),
@@ -280,6 +279,19 @@ class _Writer:
 def _bound(piece: Piece, read: Container[str]) -> str:
     """What a call of a piece is bound to, by what is read of it."""
     return ", ".join(x if x in read else "_" for x in piece.given)
+
+
+def _names(formula: str, outline: Outline, taken: Collection[str]) -> dict[Piece, str]:
+    """What pieces are called, by no name that those of another formula have."""
+    found: dict[Piece, str] = {}
+    for piece in outline.pieces:
+        first = not any(other.shared for other in found)
+        between = "" if piece.shared and first else f"_{piece.of}"
+        name = f"_{formula}{between}{'_parts' * piece.shared}"
+        while name in taken:
+            name += "_"
+        found[piece] = name
+    return found
 
 
 def _union(texts: Sequence[Written], backend: Backend) -> Body:

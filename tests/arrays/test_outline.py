@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Add, Elementwise, Index, Multiply
-from tensorgen.arrays.outline import Asked, Outline, outlined, recalled
+from tensorgen.arrays.outline import Asked, Outline, Piece, outlined, recalled
 from tensorgen.arrays.places import WHOLE
 from tensorgen.arrays.statements import Let, Release, Statement, Store
 from tensorgen.ir.dims import Dim
+from tensorgen.plans import share_code
 from tests.made import generate, load
 
 n = Dim.of("n")
@@ -283,3 +285,13 @@ functions:
     c, t = np.cos(s), np.sin(s)
     third = np.exp(t) * (c**3 - 3 * c * t - c)
     np.testing.assert_allclose(module.f_d3(x).dense(), np.full((3, 3, 3), third))
+
+
+def test_private_functions_of_two_formulas_have_names_of_their_own() -> None:
+    # What both are called without the other: `_f_value_parts`.
+    plain = [Piece("value", True, (), Code((), ()), ("a",), users=("value",))]
+    taken = {*share_code._names("f_value", Outline((*plain,), {}, {}), ()).values()}
+    others = [replace(plain[0], of="grad"), replace(plain[0], of="value")]
+    names = share_code._names("f", Outline((*others,), {}, {}), taken)
+    assert taken == {"_f_value_parts"}
+    assert [*names.values()] == ["_f_parts", "_f_value_parts_"]
