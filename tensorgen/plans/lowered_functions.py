@@ -96,8 +96,9 @@ class Made:
         for word, kind in self.kinds.items():
             found[word] = []
             for _ in kind.blocks(self.planned.wrt, self.planned.order):
-                found[word] += [place + k for k, _ in enumerate(next(parts))]
-                place = max((place - 1, *found[word])) + 1
+                end = place + len(next(parts))
+                found[word] += range(place, end)
+                place = end
         return found
 
     @property

@@ -7,10 +7,10 @@ The second derivative by the logarithm of a scale has all terms of the first, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
-from tensorgen.ir.nodes import Node, Sum, Term, children, topological
+from tensorgen.ir.nodes import Node, Sum, Term, topological
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.passes.context import Context
 from tensorgen.prices.thresholds import TERMS_SHARED
@@ -26,10 +26,12 @@ def share_sums(context: Context, roots: Sequence[Node]) -> list[Node]:
     if not parts:
         return list(roots)
     graph, new = context.graph, dict[Node, Node]()
-    for node in _ordered(roots, parts):
+    # Parts come first, the shortest before those that have it as a part.
+    first = sorted({part for part, _ in parts.values()}, key=_rank)
+    for node in topological([*first, *roots]):
         found = with_operands(graph, node, new)
-        if isinstance(node, Sum) and node in parts:
-            part, ratio = parts[node]
+        part, ratio = parts.get(node, (None, Fraction(0)))
+        if isinstance(node, Sum) and part in new:
             terms = [t._replace(node=new[t.node]) for t in _rest(node, part)]
             axes = tuple(range(part.order)) if part.order else ()
             terms.append(Term(ratio, new[part], axes))
@@ -66,24 +68,10 @@ def _ratio(node: Sum, part: Sum) -> Fraction | None:
     return ratios.pop() if len(ratios) == 1 and 0 not in ratios else None
 
 
+def _rank(node: Sum) -> tuple[int, int]:
+    return len(node.terms), node.serial
+
+
 def _rest(node: Sum, part: Sum) -> list[Term]:
     inside = {term.ref for term in part.terms}
     return [term for term in node.terms if term.ref not in inside]
-
-
-def _ordered(
-    roots: Sequence[Node], parts: Mapping[Node, tuple[Sum, Fraction]]
-) -> list[Node]:
-    """All nodes, their operands and the parts of sums before them."""
-    order: dict[Node, None] = {}
-    waiting = [*reversed(roots)]
-    while waiting:
-        node = waiting[-1]
-        before = [*children(node), *([parts[node][0]] if node in parts else [])]
-        left = [x for x in before if x not in order]
-        if left:
-            waiting += reversed(left)
-            continue
-        waiting.pop()
-        order.setdefault(node)
-    return list(order)
