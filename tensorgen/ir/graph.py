@@ -310,15 +310,6 @@ class Graph:
         if constant_value(node) is None:
             self.suggestions.setdefault(node, name)
 
-    def opposite(self, node: Node) -> Node | None:
-        """Return the opposite of a sum that has negative terms alone, and no name."""
-        if not isinstance(node, Sum) or node in self.names or node in self.suggestions:
-            return None
-        if any(coefficient > 0 for coefficient, *_ in node.terms):
-            return None
-        terms = (term._replace(coefficient=-term.coefficient) for term in node.terms)
-        return self._intern(Sum, node.dims, tuple(terms))
-
     def forget(self) -> None:
         """Let go of all nodes, and they of one another: nobody asks for them again.
 
@@ -389,14 +380,10 @@ class Graph:
         return self.product(range(len(dims)), [(node, axes)], sizes=everything)
 
     def _merged(self, terms: Iterable[Term]) -> list[Term]:
-        """Add up the coefficients of equal terms, or of opposites, and drop zeros."""
+        """Add up the coefficients of equal terms, and drop zeros."""
         total: dict[Ref, Fraction] = {}
-        given = [*terms]
-        for coefficient, node, labels in given:
+        for coefficient, node, labels in terms:
             scale, ref = self._split(coefficient, Ref(node, labels))
-            opposite = self.opposite(ref.node) if len(given) > 1 else None
-            if opposite is not None:
-                scale, ref = -scale, Ref(opposite, ref.labels)
             if scale:
                 total[ref] = total[ref] + scale if ref in total else scale
         return [Term(c, *ref) for ref, c in total.items() if c]

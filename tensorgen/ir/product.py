@@ -53,9 +53,6 @@ class Maker(Protocol):
     def unscaled(self, node: Product) -> Node:
         """Return a product, which is not zero, without its coefficient."""
 
-    def opposite(self, node: Node) -> Node | None:
-        """Return the opposite of a sum that has negative terms alone, and no name."""
-
     def better_factors(self, factors: tuple[Ref, ...]) -> list[Ref] | None:
         """Return the factors in a stable form, where there is one."""
 
@@ -196,8 +193,6 @@ class ProductBuilder:
             node, labels = self.factors[0]
             if list(labels) == self.out:
                 return node
-        if len(self.factors) > 1:
-            self._take_signs()
         position = {label: axis for axis, label in enumerate(self.out)}
         rank = len(self.out)
         summed = sorted(x for x in self._mentioned() if x not in position)
@@ -208,14 +203,6 @@ class ProductBuilder:
         return self.graph.intern_product(
             dims, self.coefficient, factors, constraints, inner
         )
-
-    def _take_signs(self) -> None:
-        """`a * (-b - c)` is `-a * (b + c)`: no factor has negative terms alone."""
-        for k, (node, labels) in enumerate(self.factors):
-            opposite = self.graph.opposite(node)
-            if opposite is not None:
-                self.factors[k] = Ref(opposite, labels)
-                self.coefficient = -self.coefficient
 
     def _beside_powers(self) -> list[Ref] | None:
         """Better factors where an entry stands beside its own power: `v[0] / v[0]`.
