@@ -91,12 +91,8 @@ ESCAPED = {
     ("bilevel_ridge", "_descended: 1.0 -> 1.5"): "the first step of a line search",
     (
         "every",
-        "SubHessian: scale * A_diff -> A_diff",
-    ): "the diagonal of a multiple of a Hessian over a subspace",
-    (
-        "every",
-        "_elimination_work: size + 1 -> size - 1",
-    ): "what a way to solve is taken to cost: either way solves",
+        "_elimination_work: np.arange(1.0, size + 1) -> np.arange(size + 1, 1.0)",
+    ): "asked only where more than 1000 inputs are left to solve for",
 }
 
 
