@@ -13,6 +13,7 @@ import pytest
 from tensorgen.errors import Source, SpecError
 from tensorgen.passes import optimise
 from tensorgen.pipeline import compile_spec
+from tests.passes.test_laws import CHAIN, COLUMNS, DIAGONAL, ENTRIES, MESH, PROMISED
 
 FLOPS, NUMBERS = "flops", "numbers"
 
@@ -20,59 +21,6 @@ CONVOLVED = """
 inputs: {z: [n], w: [m]}
 functions:
   f: {where: "y[i] = sum(w[k]*exp(z[i + k]), k)", expr: sum(y**2)}
-"""
-PROMISED = """
-inputs: {A: [n, r], s: [n], x: [n]}
-functions:
-  f:
-    where: {S: {spd: diag(s) + A @ A.T}}
-    expr: x @ S @ x + logdet(S)
-    wrt: x
-    emit: [gradient]
-"""
-DIAGONAL = """
-inputs: {A: [n, n], B: [n, n], x: [n]}
-functions:
-  f: {expr: 'sum(exp(A @ B)[i, i] * x[i], i)'}
-"""
-COLUMNS = """
-inputs: {A: [n, m]}
-functions:
-  f:
-    where: g = log_softmax(outer(A[:, -1], A[:, 0]), axis=0)
-    expr: sum(g[i + 1, i + 1]*A[i, 0]*A[i + 1, 0], i, i > 0)
-    wrt: A
-    emit: [hessian]
-"""
-CHAIN = """
-inputs: {d: [n], y: [n]}
-functions:
-  f:
-    where: T = diag(d) + diag(ones(n - 1), 1) + diag(ones(n - 1), -1)
-    expr: y @ solve(T, y) + logdet(T)
-    wrt: y
-    emit: [gradient]
-"""
-MESH = """
-inputs:
-  y: [n]
-  x: [m]
-  rho: [n]
-  a: {shape: [m], index: n}
-  b: {shape: [m], index: n}
-functions:
-  f:
-    where: |
-      D[e, i] = delta(i, a[e]) - delta(i, b[e])
-      K[i, j] = rho[i]*delta(i, j) + sum(x[e]*D[e, i]*D[e, j], e)
-    expr: y @ solve(K, y) + logdet(K)
-    wrt: x
-    emit: [gradient]
-"""
-PAIRS_OF_ENTRIES = """
-inputs: {A: {shape: [m, n], sparse: true}}
-functions:
-  f: {expr: A.T @ A}
 """
 # A law, and a function whose cost has one degree with it and another one without it.
 CASES = (
@@ -131,10 +79,10 @@ def test_without_a_law_a_degree_is_higher(
 def test_without_joined_entries_all_pairs_of_entries_are_compared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert degree(PAIRS_OF_ENTRIES, "f", FLOPS) == 1
+    assert degree(ENTRIES, "f", FLOPS) == 1
     without("join_entries", monkeypatch)
     with pytest.raises(SpecError, match="compare all entries of sparse matrices"):
-        degree(PAIRS_OF_ENTRIES, "f", FLOPS)
+        degree(ENTRIES, "f", FLOPS)
 
 
 def without(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
