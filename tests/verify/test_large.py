@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from functools import cache
+from typing import Any
 
 import pytest
 
 from tensorgen.errors import Source
 from tensorgen.spec.read import read_spec
 from tensorgen.verify import Verification, generated
+from tensorgen.verify.reference import Interpreter
 from tests.made import generate
 
 SPEC = """\
@@ -120,15 +121,28 @@ def test_each_derivative_is_looked_at_there(function: str, what: str) -> None:
     assert what in wrong
 
 
-def test_it_takes_no_seconds() -> None:
+def test_a_few_evaluations_of_the_reference_are_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs: list[object] = []
+    run = Interpreter.__call__
+
+    def counted(reference: Interpreter, given: Any) -> Any:
+        runs.append(reference)
+        return run(reference, given)
+
+    monkeypatch.setattr(Interpreter, "__call__", counted)
     own = Verification(read_spec(Source("wide", SPEC)))
     subject = generated(generate(SPEC), "wide", "numpy")
-    start = time.process_time()
+    seen = set()
     for task in own.tasks():
         large = own.large(task.function)
         if large is not None and task.at_large is not None:
             assert [*task.at_large(large, subject)] or task.name == "both_d3"
-    assert time.process_time() - start < 5
+            seen |= {*large.references.values()}
+    # Value and slope, twice each for rounding; of two functions, curvature by eight.
+    assert len(seen) == 4
+    assert len(runs) == 4 * 4 + 2 * 8
 
 
 def test_what_is_looked_up_in_rises_wherever_it_is_tried() -> None:
