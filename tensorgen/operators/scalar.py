@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from math import isinf
 
 from tensorgen.errors import NoDerivative
 from tensorgen.ir.graph import Graph
@@ -152,6 +153,13 @@ def total(graph: Graph, terms: Sequence[tuple[int | Fraction, Ref]]) -> Ref:
 def infinity(graph: Graph, sign: int) -> Ref:
     """Infinity, or minus infinity."""
     return Ref(graph.scale(graph.named_constant("inf"), sign), ())
+
+
+def number(graph: Graph, value: float) -> Ref:
+    """A whole number, or infinity of either sign."""
+    if isinf(value):
+        return infinity(graph, 1 if value > 0 else -1)
+    return Ref(graph.constant(int(value)), ())
 
 
 def infinite(node: Node) -> int:

@@ -21,7 +21,6 @@ ALLOWED = {
     "operators/conditions/still.py": {"_BEYOND"},
     # Rewrites of nodes, made of modules that read the rows.
     "operators/stable/__init__.py": {"_MAP_RULES"},
-    "passes/steps/accumulate.py": {"WALKS"},
     # What LaTeX has commands for, and how docstrings write reductions.
     "explanation/latex.py": {"_FUNCTIONS"},
     "explanation/formula_tree.py": {"REDUCTIONS"},

@@ -40,7 +40,7 @@ def searchsorted(build: Build, a: Array, v: Array) -> Array:
     """How many entries of a, which rise, are below each of v: an index array."""
     if a.order != 1 or a.batch:
         raise Misuse("'searchsorted' looks in one vector", [("a", tuple_text(a.shape))])
-    return Array(places.count(build.graph, a.node, v.node, strict=True), v.batch)
+    return Array(places.place(build.graph, "count_below", a.node, v.node), v.batch)
 
 
 def take_along_axis(build: Build, x: Array, indices: Array, axis: int = -1) -> Array:

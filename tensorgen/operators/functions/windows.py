@@ -100,7 +100,7 @@ def _at(build: Build, v: Array, left: Array, shift: int = 0) -> Array:
 
 def _places(build: Build, x: Array, xp: Array) -> Array:
     build.require(2, xp.shape[0], "interpolation", "xp")
-    return Array(places.interval(build.graph, x.node, xp.node), x.batch)
+    return Array(places.place(build.graph, "interval", x.node, xp.node), x.batch)
 
 
 def _share(build: Build, x: Array, xp: Array, left: Array) -> Array:

@@ -27,7 +27,8 @@ from tensorgen.ir.nodes import (
     delta,
 )
 from tensorgen.operators.promise_calls import stopped
-from tensorgen.operators.scalar import apply, infinity
+from tensorgen.operators.scalar import apply, ref
+from tensorgen.operators.scans.monoids import MONOIDS
 from tensorgen.operators.scans.ranks import tied
 
 Keys = tuple[Lookup, Lookup]
@@ -121,18 +122,6 @@ def keyed(constraint: Constraint, dims: Mapping[Label, Dim]) -> Keyed | None:
 # Reductions by key
 
 
-def neutral(graph: Graph, operator: str) -> Ref | None:
-    """What a reduction gives of no entries, if it can be made by key."""
-    match operator:
-        case "max":
-            return infinity(graph, -1)
-        case "min":
-            return infinity(graph, 1)
-        case "prod":
-            return Ref(graph.constant(1), ())
-    return None
-
-
 class _Read(NamedTuple):
     """The delta `own == at + shift` of a label or of an entry of another index array.
 
@@ -162,9 +151,11 @@ def by_key(
     callers would have to say how many keys there are. `reduced` reduces over what is no
     axis of the key.
     """
-    fill = neutral(graph, operator)
-    found = fill and _chosen(graph, x, axes, fill)
-    if not found:
+    known = MONOIDS.get(operator)
+    if known is None or not known.keyed:
+        return None
+    found = _chosen(graph, x, axes, known.neutral(graph))
+    if found is None:
         return None
     (own, at, shift, size), z = found
     if isinstance(at, Lookup) and not isinstance(at.node, Call):
@@ -177,18 +168,48 @@ def by_key(
         over = tuple(a for a, axis in enumerate(z.labels) if axis in others)
         kept = tuple(axis for axis in z.labels if axis not in others)
         z = Ref(reduced(z.node, over), kept)
-    rest = tuple(axis for axis in z.labels if axis not in own.labels)
-    dims = dict(zip(z.labels, z.node.dims, strict=True))
-    turned = graph.product((*own.labels, *rest), [z], sizes=dims)
-    shape = (size, *(dims[axis] for axis in rest))
-    node = graph.call(f"{operator}_by_key", [turned, own.node], shape, shape=shape)
-    out = [axis for axis in range(x.order) if axis not in axes]
-    return graph.product(
-        out,
-        [(node, ("key", *rest))],
-        constraints=[delta({"key": 1, at: -1}, -shift)],
-        sizes={axis: x.dims[axis] for axis in out},
-    )
+    made = _made(graph, operator, z, own, size)
+    out = tuple(axis for axis in range(x.order) if axis not in axes)
+    return made.at(graph, out, at, shift, dict(enumerate(x.dims))).node
+
+
+class _ByKey(NamedTuple):
+    """A reduction by key, which stands in front of the labels of its other axes."""
+
+    node: Node
+    labels: tuple[Label, ...]
+
+    def at(
+        self,
+        graph: Graph,
+        labels: tuple[Label, ...],
+        at: Atom,
+        shift: Dim,
+        sizes: Mapping[Label, Dim],
+    ) -> Ref:
+        """What it is at the key `at + shift`."""
+        found = graph.product(
+            labels,
+            [(self.node, ("key", *self.labels))],
+            constraints=[delta({"key": 1, at: -1}, -shift)],
+            sizes={x: sizes[x] for x in labels},
+        )
+        return Ref(found, labels)
+
+
+def _made(graph: Graph, operator: str, x: Ref, own: Lookup, size: Dim) -> _ByKey:
+    """Reduce the entries of x that an entry of an index array gives one key."""
+    turned, rest = _turned(graph, x, own)
+    shape = (size, *turned.dims[len(own.labels) :])
+    args = [turned, own.node]
+    return _ByKey(graph.call(f"{operator}_by_key", args, shape, shape=shape), rest)
+
+
+def _turned(graph: Graph, x: Ref, own: Lookup) -> tuple[Node, tuple[Label, ...]]:
+    """The entries of x with the axes of a key in front, and its other labels."""
+    rest = tuple(label for label in x.labels if label not in own.labels)
+    sizes = dict(zip(x.labels, x.node.dims, strict=True))
+    return graph.product((*own.labels, *rest), [x], sizes=sizes), rest
 
 
 def _spread(graph: Graph, own: Lookup, others: Sequence[int], x: Node) -> Lookup:
@@ -198,13 +219,13 @@ def _spread(graph: Graph, own: Lookup, others: Sequence[int], x: Node) -> Lookup
     return Lookup(graph.product(labels, [own], sizes=sizes), labels)
 
 
-def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | None:
+def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Node) -> _Chosen | None:
     """What stands at each key in `where(mask, z, fill)`."""
     whole = turned(x)
     if not (isinstance(whole.node, Map) and whole.node.function == "where"):
         return None
     mask, z, rest = (arg.under(whole) for arg in whole.node.args)
-    if rest.node is not fill.node:
+    if rest.node is not fill:
         return None
     constraints, conditions = _parts(graph, mask, axes)
     dims = dict(enumerate(x.dims))
@@ -223,7 +244,7 @@ def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | 
                 constraints=left,
                 sizes={axis: dims[axis] for axis in used},
             )
-            z = apply(graph, "where", Ref(chosen, labels), z, fill)
+            z = apply(graph, "where", Ref(chosen, labels), z, rest)
         if not {*labels_of(key.at)}.isdisjoint(z.labels):
             return None
         every = tuple(sorted({*z.labels, *axes}))
@@ -280,7 +301,7 @@ def over_keys(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
     Or with a label in place of b[j]. Must not fire where z has the axis i: it is a
     table of pairs then.
     """
-    minus = infinity(graph, -1)
+    minus = MONOIDS["logsumexp"].neutral(graph)
     out = [axis for axis in range(x.order) if axis not in axes]
     found = _chosen(graph, x, axes, minus)
     if found is None:
@@ -312,30 +333,16 @@ def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref, Ref]:
     are the first as they are, -inf where there is no entry, as constants too.
     """
     own, label, shift, size, limit = key
-    rest = tuple(a for a in x.labels if a not in own.labels)
-    sizes = dict(zip(x.labels, x.node.dims, strict=True))
-    turned = graph.product((*own.labels, *rest), [x], sizes=sizes)
-    shape = (size, *(sizes[a] for a in rest))
-    node = graph.call("max_by_key", [turned, own.node], shape, shape=shape)
-    level = apply(graph, "level", Ref(node, tuple(range(node.order)))).node
-
-    def read(
-        level: Node, labels: tuple[int, ...], at: Label | Lookup, shift: Dim
-    ) -> Ref:
-        tie = delta({"key": 1, at: -1}, -shift)
-        known = {**sizes, label: limit}
-        found = graph.product(
-            labels,
-            [(level, ("key", *rest))],
-            constraints=[tie],
-            sizes={x: known[x] for x in labels},
-        )
-        return Ref(found, labels)
-
-    of_keys, floor = (
-        read(x, (label, *rest), label, shift) for x in (level, stopped(graph, node))
+    top = _made(graph, "max", x, own, size)
+    level = top._replace(node=apply(graph, "level", ref(top.node)).node)
+    floor = top._replace(node=stopped(graph, top.node))
+    sizes = {**dict(zip(x.labels, x.node.dims, strict=True)), label: limit}
+    labels = (label, *top.labels)
+    return (
+        level.at(graph, labels, label, shift, sizes),
+        level.at(graph, x.labels, own, ZERO, sizes),
+        floor.at(graph, labels, label, shift, sizes),
     )
-    return of_keys, read(level, x.labels, own, ZERO), floor
 
 
 def levels_of_pairs(
@@ -346,10 +353,7 @@ def levels_of_pairs(
     Labels are those of x, with those of what is read in the place of those of `own`.
     The last are the first as they are, as constants too, if a key may have no entry.
     """
-    (label,) = own.labels
-    rest = tuple(a for a in x.labels if a != label)
-    sizes = dict(zip(x.labels, x.node.dims, strict=True))
-    turned = graph.product((label, *rest), [x], sizes=sizes)
+    turned, rest = _turned(graph, x, own)
 
     def largest(at: Lookup) -> Ref:
         args = [turned, own.node, at.node]

@@ -29,7 +29,7 @@ from tensorgen.ir.nodes import (
     indicator,
 )
 from tensorgen.operators.scalar import apply, total
-from tensorgen.operators.scans.places import argsort, begin, count, ranks, tie
+from tensorgen.operators.scans.places import argsort, place
 
 
 def ranked(
@@ -51,15 +51,17 @@ def ranked(
     sign = -sign if turned else sign
     if rising and sign == -1:
         order = argsort(graph, keys.node, 0)
-        rank = Lookup(ranks(graph, keys.node, order), keys.labels)
+        rank = Lookup(place(graph, "ranks", keys.node, order), keys.labels)
         ordered = in_order(graph, keys.node, order, 0)
-        first = Lookup(begin(graph, ordered, limits.node, strict), limits.labels)
+        begin = "begin_above" if strict else "begin_at"
+        first = Lookup(place(graph, begin, ordered, limits.node), limits.labels)
         return _known(graph, indicator({rank: 1, first: -1}), keys, limits)
     keys, limits = (total(graph, [(sign, ref)]) for ref in (keys, limits))
     order = argsort(graph, keys.node, 0)
-    rank = Lookup(ranks(graph, keys.node, order), keys.labels)
-    within = count(graph, in_order(graph, keys.node, order, 0), limits.node, strict)
-    last = Lookup(within, limits.labels)
+    rank = Lookup(place(graph, "ranks", keys.node, order), keys.labels)
+    ordered = in_order(graph, keys.node, order, 0)
+    count = "count_below" if strict else "count_within"
+    last = Lookup(place(graph, count, ordered, limits.node), limits.labels)
     return _known(graph, indicator({last: 1, rank: -1}, -1), keys, limits)
 
 
@@ -73,8 +75,8 @@ def tied(graph: Graph, mask: Ref, summed: Collection[Label]) -> Ref | None:
         return None
     keys, limits, _ = sides
     ordered = in_order(graph, keys.node, argsort(graph, keys.node, 0), 0)
-    own = Lookup(tie(graph, ordered, keys.node, own=True), keys.labels)
-    read = Lookup(tie(graph, ordered, limits.node, own=False), limits.labels)
+    own = Lookup(place(graph, "tie_of_key", ordered, keys.node), keys.labels)
+    read = Lookup(place(graph, "tie", ordered, limits.node), limits.labels)
     return _known(graph, delta({own: 1, read: -1}), keys, limits)
 
 
@@ -175,11 +177,19 @@ def is_made_apart(ref: Ref, own: Collection[Label], others: Collection[Label]) -
 
 def in_order(graph: Graph, x: Node, order: Node, axis: int) -> Node:
     """The entries of an array along an axis, in the order of places."""
-    axes = range(x.order)
+    return moved(graph, x, axis, delta({PLACE: 1, Lookup(order, (axis,)): -1}))
+
+
+PLACE = "place"
+"""The label of an axis of which the entries move."""
+
+
+def moved(graph: Graph, x: Node, axis: int, constraint: Constraint) -> Node:
+    """What a constraint takes of an array along an axis, which is `PLACE` in it."""
     return graph.product(
-        axes,
-        [(x, ["place" if a == axis else a for a in axes])],
-        constraints=[delta({"place": 1, Lookup(order, (axis,)): -1})],
+        range(x.order),
+        [(x, [PLACE if a == axis else a for a in range(x.order)])],
+        constraints=[constraint],
         sizes=dict(enumerate(x.dims)),
     )
 

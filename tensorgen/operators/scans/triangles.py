@@ -31,7 +31,8 @@ from tensorgen.ir.nodes import (
     indicator,
     is_zero,
 )
-from tensorgen.operators.scalar import apply, infinity, power
+from tensorgen.operators.scalar import infinity, power
+from tensorgen.operators.scans.monoids import ties
 from tensorgen.operators.table import Operator, Transfer, same_dims
 
 Names = tuple[object, ...]
@@ -75,9 +76,8 @@ def _ties(graph: Graph, z: Node, top: Node, axis: int) -> Node:
     """Return what share z[j] has in top[i], 0 where j > i; j is its last axis."""
     rows, j = tuple(range(z.order)), z.order
     column = tuple(j if a == axis else a for a in rows)
-    equal = apply(graph, "equal", Ref(z, column), Ref(top, rows))
     lower = indicator({axis: 1, j: -1})
-    count = graph.product(rows, [equal], constraints=[lower])
+    equal, count = ties(graph, Ref(z, column), Ref(top, rows), rows, [lower])
     share = power(graph, Ref(count, rows), -1)
     return graph.product((*rows, j), [equal, share], constraints=[lower])
 

@@ -25,13 +25,10 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import with_parts
 from tensorgen.operators.scans.intervals import (
-    count_joint,
-    count_keys,
-    joint_order,
     spread_between,
     sums_between,
 )
-from tensorgen.operators.scans.places import ranks
+from tensorgen.operators.scans.places import place
 from tensorgen.operators.scans.ranks import in_order, order_of
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.readings.gather_by_key import KEY, Gathered
@@ -124,29 +121,31 @@ def _interval(
     ordered = {b.own for b in (*low, *high)}
     if max(map(len, (keys, low, high))) > 1 or len(ordered) != 1:
         return None
-    (place,) = (_entries(graph, node, atom) for atom in ordered)
+    (rank,) = (_entries(graph, node, atom) for atom in ordered)
     limits = [_entries(graph, node, b.limit) for b in (*low, *high)]
     if not keys:
         # Places in order are 0, 1, 2, ...
-        order = order_of(place)
+        order = order_of(rank)
         if order is None or len(limits) != 2 or any(b.within for b in (*low, *high)):
             return None
         return _Interval(order, *limits)
     (key,) = keys
     own_key, read = (_entries(graph, node, x) for x in (key.own, key.limit))
-    order = joint_order(graph, own_key, place)
-    ordered_keys, ordered_places = (
-        in_order(graph, x, order, 0) for x in (own_key, place)
-    )
-    pairs = ordered_keys, ordered_places
+    order = place(graph, "joint_order", own_key, own_key, rank)
+    keys_in_order, ranks = (in_order(graph, x, order, 0) for x in (own_key, rank))
+
+    def end(what: str, within: bool, *more: Node) -> Node:
+        name = f"{what}_{'within' if within else 'before'}"
+        return place(graph, name, keys_in_order, keys_in_order, *more)
+
     ends = [
-        count_joint(graph, pairs, (read, limit), b.within)
+        end("count_joint", b.within, ranks, read, limit)
         for b, limit in zip((*low, *high), limits, strict=True)
     ]
     if not low:
-        ends.insert(0, count_keys(graph, ordered_keys, read, within=False))
+        ends.insert(0, end("count_keys", False, read))
     if not high:
-        ends.append(count_keys(graph, ordered_keys, read, within=True))
+        ends.append(end("count_keys", True, read))
     return _Interval(order, *ends)
 
 
@@ -191,7 +190,7 @@ def _gathered(
             found, axis, links = sums_between(graph, sums, low, high), other, []
         else:
             found = spread_between(graph, sums, low, high, node.sizes[own])
-            rank = Lookup(ranks(graph, order, order), (own,))
+            rank = Lookup(place(graph, "ranks", order, order), (own,))
             axis, links = KEY, [delta({KEY: 1, rank: -1})]
         parts = [*outside, (found, [axis, *kept])]
         return with_parts(graph, node, parts, [*rest, *links])

@@ -22,7 +22,6 @@ from tensorgen.ir.nodes import (
     Sum,
     Term,
     delta,
-    indicator,
     topological,
 )
 from tensorgen.ir.rebuild import substituted
@@ -32,13 +31,10 @@ from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     opened,
 )
-from tensorgen.operators.scans.running import flipped, running
+from tensorgen.operators.scans.monoids import MONOIDS
+from tensorgen.operators.scans.running import flipped, running, running_sum
 
-WALKS = {
-    "maximum": "running_max",
-    "minimum": "running_min",
-    "logaddexp": "running_logsumexp",
-}
+WALKS = {row.step: row.running for row in MONOIDS.values() if row.running}
 """Functions of a state and an item, and what walks with them."""
 
 FILTERS = {"filtered": "filtered_back", "filtered_by": "filtered_back_by"}
@@ -74,7 +70,7 @@ def accumulated(graph: Graph, whole: Recurrence) -> Node | None:
     rows = flipped(graph, rows, 0) if back else rows
     first = _joined(graph, whole.starts[0], rows)
     if name == "running_sum":
-        done = _summed(graph, first)
+        done = running_sum(graph, first, 0)
     elif name in WALKS.values():
         done = running(graph, first, 0, name)
     else:
@@ -221,14 +217,3 @@ def _joined(graph: Graph, start: Node, rows: Node, at_end: bool = False) -> Node
         for node, labels, tie, shift in parts
     ]
     return graph.sum(out, terms)
-
-
-def _summed(graph: Graph, first: Node) -> Node:
-    """Return running sums along the first axis."""
-    axes = range(1, first.order)
-    return graph.product(
-        ("row", *axes),
-        [(first, ("step", *axes))],
-        constraints=[indicator({"row": 1, "step": -1})],
-        sizes={"row": first.dims[0]},
-    )
