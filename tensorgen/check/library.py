@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from tensorgen.check import residue_functions, square_matrices
-from tensorgen.check.index_arrays import Places
 from tensorgen.check.reals import Reals
-from tensorgen.check.residues import NoValue, Residues, store
+from tensorgen.check.residues import NoValue, Residues
 from tensorgen.check.system_objects import systems
-from tensorgen.check.walks import Field
+from tensorgen.check.walks import Field, Walks
 from tensorgen.operators.references.rows import OPERATORS
+from tensorgen.operators.references.whole_arrays import by_key
 
 Array = Any
 Axes = int | tuple[int, ...] | None
-Reduce = Callable[[Array, Axes], Array]
 
 
 def library(field: Field) -> dict[str, Callable[..., Array]]:
@@ -53,7 +52,7 @@ def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
     return {**found, "pinv": OPERATORS["pinv"]}
 
 
-class Library(Places):
+class Library(Walks):
     """Functions of arrays; those that begin with `_np_` are called by that name."""
 
     # Contractions
@@ -117,23 +116,14 @@ class Library(Places):
         size = self._np__count(keys=keys, read=read)
         return self._np__max_by_key(x, keys, size, *x.shape[1:])[read]
 
-    def _by_key(
-        self, x: Array, keys: Array, shape: tuple[int, ...], reduce: Reduce, start: int
-    ) -> Array:
-        found = self._filled(shape, start, None)
-        for key in range(shape[0]):
-            if np.any(keys == key):
-                store(found, key, reduce(self.field.of(x)[keys == key], 0))
-        return found
-
     def _np__max_by_key(self, x: Array, keys: Array, *shape: int) -> Array:
-        return self._by_key(x, keys, shape, self._np_max, 0)
+        return by_key(self._np_max, 0)(self.field.of(x), keys, shape)
 
     def _np__min_by_key(self, x: Array, keys: Array, *shape: int) -> Array:
-        return self._by_key(x, keys, shape, self._np_min, 0)
+        return by_key(self._np_min, 0)(self.field.of(x), keys, shape)
 
     def _np__prod_by_key(self, x: Array, keys: Array, *shape: int) -> Array:
-        return self._by_key(x, keys, shape, self._np_prod, 1)
+        return by_key(self._np_prod, 1)(self.field.of(x), keys, shape)
 
     def _np__prod_others_by_key(self, x: Array, keys: Array, whole: Array) -> Array:
         return self._of_reference("prod_others_by_key", self.field.of(x), keys, whole)
@@ -145,10 +135,6 @@ class Library(Places):
         self, w: Array, low: Array, high: Array, *shape: int
     ) -> Array:
         return self._of_reference("spread_between", self.field.of(w), low, high, shape)
-
-    def _of_reference(self, name: str, *args: Any) -> Array:
-        """What only adds and multiplies, which NumPy does with numbers of any kind."""
-        return self.field.reduced(OPERATORS[name](*args))
 
     # Reductions
 
@@ -180,11 +166,7 @@ class Library(Places):
         return np.asarray(found, dtype=self.field.dtype)
 
     def _np_prod(self, a: Array, axis: Axes = None) -> Array:
-        rows = self._rows(self.field.of(a), axis)
-        found = self._filled(rows.shape[1:], 1, None)
-        for row in rows:
-            found = self.field.reduced(found * row)
-        return found
+        return self.field.reduced(np.prod(self.field.of(a), axis=axis))
 
     def _np__prod_others(self, a: Array, axis: Axes = None) -> Array:
         a = self.field.of(a)
