@@ -42,15 +42,12 @@ def running_sum(
 ) -> BoundedSum | None:
     """A running sum in a product of factors with these labels, of which `keep` stay."""
     for c in constraints:
-        terms = c.form.terms
-        if c.kind != "ge" or sorted(c for _, c in terms) != [-1, 1]:
-            continue
-        for (summed, _), (limit, _) in (terms, terms[::-1]):
-            if isinstance(summed, int) and isinstance(limit, int):
-                start = solved(c.form, summed)
-                inside = _inside((c,), summed, start, constraints, factors, keep)
-                if inside:
-                    return BoundedSum((c,), summed, start, inside)
+        pair = c.compared if c.kind == "ge" else ()
+        for summed in pair if all(isinstance(x, int) for x in pair) else ():
+            start = solved(c.form, summed)
+            inside = _inside((c,), summed, start, constraints, factors, keep)
+            if inside:
+                return BoundedSum((c,), summed, start, inside)
     return None
 
 

@@ -69,6 +69,11 @@ class Lookup(NamedTuple):
 Atom = Label | Lookup
 
 
+def labels_of(atom: Atom) -> tuple[Any, ...]:
+    """The labels that an atom of a form has."""
+    return atom.labels if isinstance(atom, Lookup) else (atom,)
+
+
 class Affine(AffineForm[Any]):
     """An affine form of labels and of entries of index arrays.
 
@@ -135,13 +140,17 @@ class Constraint(NamedTuple):
         return Constraint(self.kind, affine(terms, self.form.const))
 
     @property
+    def compared(self) -> tuple[Any, ...]:
+        """The two atoms whose difference, plus a size, is all of the form, or none."""
+        terms = self.form.terms
+        plain = len(terms) == 2 and {c for _, c in terms} == {1, -1}
+        return tuple([atom for atom, _ in terms]) if plain else ()
+
+    @property
     def equal_atoms(self) -> tuple[Any, ...]:
         """The two atoms that a delta says are equal; of anything else none."""
-        terms, const = self.form
-        plain = self.kind == "eq" and const == 0 and len(terms) == 2
-        if not plain or {c for _, c in terms} != {1, -1}:
-            return ()
-        return tuple([atom for atom, _ in terms])
+        plain = self.kind == "eq" and self.form.const == 0
+        return self.compared if plain else ()
 
 
 def delta(terms: Mapping[Any, int], const: Dim | int = 0) -> Constraint:

@@ -25,6 +25,7 @@ from tensorgen.ir.nodes import (
     Product,
     Ref,
     delta,
+    labels_of,
 )
 from tensorgen.operators.promise_calls import stopped
 from tensorgen.operators.scalar import apply, ref
@@ -41,16 +42,15 @@ Reduced = Callable[[Node, tuple[int, ...]], Node]
 
 
 class Keyed(NamedTuple):
-    """The delta `own == label + shift`, with the entries of `own` below `size`.
+    """The delta `own == at + shift` of a label or of an entry of another index array.
 
-    The label is below `limit`.
+    The entries of `own` are below `size`, and so is what they equal.
     """
 
     own: Lookup
-    label: Label
+    at: Atom
     shift: Dim
     size: Dim
-    limit: Dim
 
 
 def compared(mask: Ref) -> Keys | None:
@@ -100,44 +100,39 @@ def equated(constraint: Constraint) -> Keys | None:
     return (first, second) if alike else None
 
 
-def keyed(constraint: Constraint, dims: Mapping[Label, Dim]) -> Keyed | None:
-    """What a delta of an entry and a label says, where the label stays below its bound.
+def keyed(constraint: Constraint, dims: Mapping[Label, Dim]) -> list[Keyed]:
+    """What a delta says of an entry, of which it is known that it stays below a bound.
 
     `dims` are those of all labels.
     """
-    kind, (terms, const) = constraint
-    if kind != "eq" or sorted(c for _, c in terms) != [-1, 1]:
-        return None
-    for (own, sign), (label, _) in (terms, terms[::-1]):
-        if isinstance(own, Lookup) and isinstance(label, int):
-            size, shift = index_bound(own.node), const * -sign
-            if size is None or len({*own.labels}) < len(own.labels):
-                return None
-            limit = dims[label]
-            fits = shift.is_nonnegative() and (size - limit - shift).is_nonnegative()
-            return Keyed(own, label, shift, size, limit) if fits else None
-    return None
+    found = []
+    pair = constraint.compared if constraint.kind == "eq" else ()
+    for own, at in (pair, pair[::-1]) if pair else ():
+        size = index_bound(own.node) if isinstance(own, Lookup) else None
+        if size is None or len({*own.labels}) < len(own.labels):
+            continue
+        shift = constraint.form.const * -constraint.form.coefficient(own)
+        if isinstance(at, Lookup):
+            fits = equated(constraint) is not None
+        else:
+            fits = within(dims[at], shift, size)
+        if fits:
+            found.append(Keyed(own, at, shift, size))
+    return found
+
+
+def within(size: Dim, shift: Dim, length: Dim) -> bool:
+    """Whether the entries `shift … size - 1 + shift` are those of an axis."""
+    return shift.is_nonnegative() and (length - size - shift).is_nonnegative()
 
 
 # Reductions by key
 
 
-class _Read(NamedTuple):
-    """The delta `own == at + shift` of a label or of an entry of another index array.
-
-    The entries of `own` are below `size`.
-    """
-
-    own: Lookup
-    at: Atom
-    shift: Dim
-    size: Dim
-
-
 class _Chosen(NamedTuple):
     """Entries `z`, of which a reduction by key takes in all; its labels are axes."""
 
-    key: _Read
+    key: Keyed
     z: Ref
 
 
@@ -230,7 +225,16 @@ def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Node) -> _Chosen |
     constraints, conditions = _parts(graph, mask, axes)
     dims = dict(enumerate(x.dims))
     for constraint in constraints:
-        key = _of_entries(constraint, dims, axes)
+        # Of a key that entries along axes have, and that others read.
+        key = next(
+            (
+                key
+                for key in keyed(constraint, dims)
+                if {*labels_of(key.at)}.isdisjoint(axes)
+                and {*key.own.labels} <= {*axes}
+            ),
+            None,
+        )
         if key is None:
             continue
         left = [c for c in constraints if c is not constraint]
@@ -253,29 +257,6 @@ def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Node) -> _Chosen |
             z = Ref(graph.product(every, [z], sizes=sizes), every)
         return _Chosen(key, z)
     return None
-
-
-def _of_entries(
-    constraint: Constraint, dims: Mapping[Label, Dim], axes: Collection[int]
-) -> _Read | None:
-    """What a delta says of a key that entries along axes have, and what reads it."""
-    key = keyed(constraint, dims)
-    found = [_Read(key.own, key.label, key.shift, key.size)] if key else []
-    pair = equated(constraint)
-    for own, at in (pair, pair[::-1]) if pair else ():
-        size = index_bound(own.node)
-        if size is not None and len({*own.labels}) == len(own.labels):
-            found.append(_Read(own, at, ZERO, size))
-    for read in found:
-        apart = {*labels_of(read.at)}.isdisjoint(axes)
-        if apart and {*read.own.labels} <= {*axes}:
-            return read
-    return None
-
-
-def labels_of(atom: Atom) -> tuple[int, ...]:
-    """The labels that an atom of a form has."""
-    return atom.labels if isinstance(atom, Lookup) else (atom,)
 
 
 def _parts(
@@ -326,22 +307,24 @@ def turned(x: Node) -> Ref:
 # Levels of sums of exponentials
 
 
-def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref, Ref]:
+def levels(
+    graph: Graph, x: Ref, key: Keyed, dims: Mapping[Label, Dim]
+) -> tuple[Ref, Ref, Ref]:
     """Return levels: the largest entries of x at keys, and at the entries of the key.
 
-    Labels are those of x; in the first the key stands in place of its entries. The last
-    are the first as they are, -inf where there is no entry, as constants too.
+    Labels are those of x, with dims; in the first the one that reads the key stands in
+    place of its entries. The last are the first as they are, -inf where there is no
+    entry, as constants too.
     """
-    own, label, shift, size, limit = key
+    own, at, shift, size = key
     top = _made(graph, "max", x, own, size)
     level = top._replace(node=apply(graph, "level", ref(top.node)).node)
     floor = top._replace(node=stopped(graph, top.node))
-    sizes = {**dict(zip(x.labels, x.node.dims, strict=True)), label: limit}
-    labels = (label, *top.labels)
+    labels = (*labels_of(at), *top.labels)
     return (
-        level.at(graph, labels, label, shift, sizes),
-        level.at(graph, x.labels, own, ZERO, sizes),
-        floor.at(graph, labels, label, shift, sizes),
+        level.at(graph, labels, at, shift, dims),
+        level.at(graph, x.labels, own, ZERO, dims),
+        floor.at(graph, labels, at, shift, dims),
     )
 
 

@@ -13,10 +13,20 @@ from functools import partial
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Atom, Lookup, Map, Node, Product, Ref, delta, indicator
+from tensorgen.ir.nodes import (
+    Atom,
+    Lookup,
+    Map,
+    Node,
+    Product,
+    Ref,
+    delta,
+    indicator,
+    labels_of,
+)
 from tensorgen.operators.recurrences.recurrence import State, recurrence
 from tensorgen.operators.scalar import apply
-from tensorgen.operators.scans.keys import Reduced, labels_of
+from tensorgen.operators.scans.keys import Reduced, within
 from tensorgen.operators.scans.monoids import MONOIDS
 from tensorgen.operators.scans.places import place
 from tensorgen.operators.scans.ranks import PLACE, in_order, moved, order_of, ranked
@@ -79,7 +89,7 @@ def over_triangle(
     size = index_bound(limit.node) if isinstance(limit, Lookup) else x.dims[limit]
     # Counted places have none before the first; others have an entry each.
     counts = isinstance(limit, Lookup) and sign == 1 and shift == -1
-    if size is None or not _within(size - counts, shift + counts, length):
+    if size is None or not within(size - counts, shift + counts, length):
         return None
     others = [axis for axis in axes if axis != j]
     inner, labels = z.node, z.labels
@@ -111,15 +121,14 @@ def _bound(mask: Ref, axes: Sequence[int]) -> tuple[Atom, Atom, int, Dim] | None
     node = mask.node
     if not isinstance(node, Product) or node.factors or len(node.constraints) != 1:
         return None
-    kind, form = node.constraints[0].renamed(mask.labels.__getitem__)
-    if kind != "ge" or sorted(c for _, c in form.terms) != [-1, 1]:
-        return None
-    summed = [atom for atom, _ in form.terms if {*labels_of(atom)} <= {*axes}]
-    limits = [atom for atom, _ in form.terms if {*labels_of(atom)}.isdisjoint(axes)]
-    if len(summed) != 1 or len(limits) != 1:
-        return None
-    sign = form.coefficient(limits[0])
-    return summed[0], limits[0], sign, form.const * sign
+    kind, form = bound = node.constraints[0].renamed(mask.labels.__getitem__)
+    pair = bound.compared if kind == "ge" else ()
+    for own, limit in (pair, pair[::-1]) if pair else ():
+        apart = {*labels_of(limit)}.isdisjoint(axes)
+        if apart and {*labels_of(own)} <= {*axes}:
+            sign = form.coefficient(limit)
+            return own, limit, sign, form.const * sign
+    return None
 
 
 def _last_of_some(
@@ -142,8 +151,3 @@ def _last_of_some(
         Ref(found, tuple(range(found.order))),
         Ref(neutral, ()),
     ).node
-
-
-def _within(size: Dim, shift: Dim, length: Dim) -> bool:
-    """Whether the entries `shift … size - 1 + shift` are those of an axis."""
-    return shift.is_nonnegative() and (length - size - shift).is_nonnegative()

@@ -24,12 +24,12 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Atom,
     Call,
-    Lookup,
     Node,
     Product,
     Ref,
     indicator,
     is_zero,
+    labels_of,
 )
 from tensorgen.operators.scalar import infinity, power
 from tensorgen.operators.scans.monoids import ties
@@ -168,8 +168,7 @@ def _ties_axes(v: Node) -> bool:
 
 def _has_axis(atom: Atom, order: int) -> bool:
     """Whether an atom changes along an axis: an entry of an index array counts once."""
-    labels = atom.labels if isinstance(atom, Lookup) else (atom,)
-    return any(x < order for x in labels)
+    return any(x < order for x in labels_of(atom))
 
 
 # Tangents and cotangents, an argument at a time

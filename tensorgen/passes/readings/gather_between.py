@@ -22,6 +22,7 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     delta,
+    labels_of,
 )
 from tensorgen.ir.rebuild import with_parts
 from tensorgen.operators.scans.intervals import (
@@ -87,23 +88,19 @@ def gather_between(graph: Graph, node: Product, cost: CostModel) -> Gathered | N
 def _bound(constraint: Constraint, own: Label) -> _Bound | None:
     """What a constraint says of what has a label."""
     kind, form = constraint
-    if sorted(c for _, c in form.terms) != [-1, 1] or form.const not in (0, -1):
-        return None
-    mine = [x for x, _ in form.terms if _labels(x) == (own,)]
-    theirs = [x for x, _ in form.terms if own not in _labels(x)]
-    if len(mine) != 1 or [len(_labels(x)) for x in theirs] != [1]:
-        return None
-    if kind == "eq":
-        keys = isinstance(mine[0], Lookup) and form.const == 0
-        return _Bound(mine[0], theirs[0], "key") if keys else None
-    within = form.const == 0
-    if form.coefficient(theirs[0]) == 1:
-        return _Bound(mine[0], theirs[0], "high", within)
-    return _Bound(mine[0], theirs[0], "low", not within)
-
-
-def _labels(atom: Atom) -> tuple[Label, ...]:
-    return atom.labels if isinstance(atom, Lookup) else (atom,)
+    pair = constraint.compared if form.const in (0, -1) else ()
+    for mine, limit in (pair, pair[::-1]) if pair else ():
+        theirs = labels_of(limit)
+        if labels_of(mine) != (own,) or own in theirs or len(theirs) != 1:
+            continue
+        within = form.const == 0
+        if kind == "eq":
+            keys = isinstance(mine, Lookup) and within
+            return _Bound(mine, limit, "key") if keys else None
+        if form.coefficient(limit) == 1:
+            return _Bound(mine, limit, "high", within)
+        return _Bound(mine, limit, "low", not within)
+    return None
 
 
 def _interval(
