@@ -154,7 +154,8 @@ class Operator:
     """A function of whole arrays.
 
     `dims` gives the result's dims from the arguments and parameters. `derivative`
-    gives products, or carries tangents and cotangents of each argument. `expand`, if
+    gives products, or carries tangents and cotangents of each argument that has any.
+    `expand`, if
     given, writes a value in terms of other nodes when code is emitted; otherwise
     `numpy` is the template of a call. Where the call `scales` its argument,
     contractions open it, so that nothing large is scaled first. A `view` may share the
@@ -173,7 +174,7 @@ class Operator:
 
     name: str
     dims: Dims
-    derivative: Callable[[Graph, Call], list[Partial]] | tuple[Transfer, ...]
+    derivative: Callable[[Graph, Call], list[Partial]] | tuple[Transfer | None, ...]
     numpy: str = ""
     expand: Callable[[Graph, Call], Node] | None = None
     params: tuple[str, ...] = field(default=())

@@ -49,20 +49,19 @@ def ranked(
         return None
     keys, limits, turned = sides
     sign = -sign if turned else sign
-    if rising and sign == -1:
-        order = argsort(graph, keys.node, 0)
-        rank = Lookup(place(graph, "ranks", keys.node, order), keys.labels)
-        ordered = in_order(graph, keys.node, order, 0)
-        begin = "begin_above" if strict else "begin_at"
-        first = Lookup(place(graph, begin, ordered, limits.node), limits.labels)
-        return _known(graph, indicator({rank: 1, first: -1}), keys, limits)
-    keys, limits = (total(graph, [(sign, ref)]) for ref in (keys, limits))
+    falls = rising and sign == -1
+    if not falls:
+        keys, limits = (total(graph, [(sign, ref)]) for ref in (keys, limits))
     order = argsort(graph, keys.node, 0)
     rank = Lookup(place(graph, "ranks", keys.node, order), keys.labels)
     ordered = in_order(graph, keys.node, order, 0)
-    count = "count_below" if strict else "count_within"
-    last = Lookup(place(graph, count, ordered, limits.node), limits.labels)
-    return _known(graph, indicator({last: 1, rank: -1}, -1), keys, limits)
+    if falls:
+        name = "begin_above" if strict else "begin_at"
+    else:
+        name = "count_below" if strict else "count_within"
+    end = Lookup(place(graph, name, ordered, limits.node), limits.labels)
+    bound = indicator({rank: 1, end: -1} if falls else {end: 1, rank: -1}, falls - 1)
+    return _known(graph, bound, keys, limits)
 
 
 def tied(graph: Graph, mask: Ref, summed: Collection[Label]) -> Ref | None:
@@ -107,11 +106,8 @@ def _known(graph: Graph, constraint: Constraint, *refs: Ref) -> Ref:
 
 def _side(comparison: str) -> tuple[int, bool] | None:
     """The sign of keys that are at most a limit, by what compares, and if below it."""
-    match comparison:
-        case "less_equal" | "greater_equal":
-            return (1 if comparison == "less_equal" else -1), False
-        case "less" | "greater":
-            return (1 if comparison == "less" else -1), True
+    if comparison in ("less", "less_equal", "greater", "greater_equal"):
+        return 1 if comparison.startswith("less") else -1, "equal" not in comparison
     return None
 
 
