@@ -322,23 +322,22 @@ class Library(Walks):
         self, x: Array, w: Array, before: int = 0, after: int = 0
     ) -> Array:
         x, w = self._numbers(x, w)
-        x = self._np_pad(x, (before, after))
-        sums = self._filled((max(len(x) - len(w) + 1, 0),), 0, None)
-        for k in range(len(w) if len(sums) else 0):
-            sums = self.field.reduced(sums + x[k : k + len(sums)] * w[k])
-        return sums
+        return self._along(self._np_pad(x, (before, after)), w)
 
     def _np__moving_sum(
         self, x: Array, length: int, before: int = 0, after: int = 0, axis: int = 0
     ) -> Array:
         rows = np.moveaxis(self.field.of(x), axis, 0)
-        ends = [(0, 0)] * (rows.ndim - 1)
-        rows = self._np_pad(rows, [(before, after), *ends])
-        count = max(len(rows) - length + 1, 0)
+        rows = self._np_pad(rows, [(before, after), *[(0, 0)] * (rows.ndim - 1)])
+        return np.moveaxis(self._along(rows, [1] * length), 0, axis)
+
+    def _along(self, rows: Array, weights: Sequence[Any]) -> Array:
+        """The sums of weighted rows, from each that has as many behind it."""
+        count = max(len(rows) - len(weights) + 1, 0)
         sums = self._filled((count, *rows.shape[1:]), 0, None)
-        for k in range(length if count else 0):
-            sums = self.field.reduced(sums + rows[k : k + count])
-        return np.moveaxis(sums, 0, axis)
+        for k, weight in enumerate(weights if count else ()):
+            sums = self.field.reduced(sums + rows[k : k + count] * weight)
+        return sums
 
     # Changes
 

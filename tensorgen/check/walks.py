@@ -18,9 +18,6 @@ from tensorgen.operators.references.rows import OPERATORS
 Array = Any
 Field = Residues | Reals
 
-COUNTED = ("count_within", "count_below", "begin_at", "begin_above")
-TRIANGLES = ("running_mean", "running_share"), ("tied_mean", "tied_share")
-
 
 class Walks:
     """What goes along an axis; what begins with `_np_` is called by that name."""
@@ -31,12 +28,12 @@ class Walks:
         self.others = others
         self._np__filtered = partial(self._filtered, "filtered")
         self._np__filtered_by = partial(self._filtered, "filtered_by")
-        for name in COUNTED:
+        for name in ("count_within", "count_below", "begin_at", "begin_above"):
             counted = partial(OPERATORS[name], compared=field.compared)
             setattr(self, f"_np__{name}", counted)
-        for names, how in zip(TRIANGLES, (self._exp, field.divided), strict=True):
-            for name in names:
-                setattr(self, f"_np__{name}", partial(self._with_triangle, name, how))
+        for name in ("running_mean", "running_share", "tied_mean", "tied_share"):
+            how = field.divided if name.startswith("tied") else self._exp
+            setattr(self, f"_np__{name}", partial(self._with_triangle, name, how))
 
     def _numbers(self, *args: Array) -> list[Array]:
         return [self.field.of(one) for one in args]

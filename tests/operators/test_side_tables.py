@@ -16,6 +16,7 @@ ALLOWED = {
     "operators/references/rows.py": {"FUNCTIONS"},
     "operators/references/whole_arrays.py": {"OPERATORS"},
     "operators/references/places.py": {"PLACES"},
+    "operators/references/walks.py": {"WALKS"},
     "operators/references/spectral.py": {"OPERATORS"},
     # On which sides of a kink a value stands still.
     "operators/conditions/still.py": {"_BEYOND"},
