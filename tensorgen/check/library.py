@@ -52,51 +52,45 @@ def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
     return {**found, "pinv": OPERATORS["pinv"]}
 
 
+def exactly(function: Callable[..., Array], numbers: int) -> Callable[..., Array]:
+    """The method for what only adds and multiplies its first arguments, the numbers."""
+
+    def method(self: Library, *args: Any, **how: Any) -> Array:
+        given = map(self.field.of, args[:numbers])
+        return self.field.reduced(function(*given, *args[numbers:], **how))
+
+    return method
+
+
 class Library(Walks):
     """Functions of arrays; those that begin with `_np_` are called by that name."""
 
     # Contractions
 
+    _np_tensordot = exactly(np.tensordot, 2)
+    _np_outer = exactly(np.outer, 2)
+    _np_matmul = exactly(np.matmul, 2)
+    _np_trace = exactly(np.trace, 1)
+    _np_sum = exactly(np.sum, 1)
+    _np_prod = exactly(np.prod, 1)
+    _np_cumsum = exactly(np.cumsum, 1)
+    _np_cumprod = exactly(np.cumprod, 1)
+
     def _np_einsum(self, subscripts: str, *args: Array, optimize: bool = True) -> Array:
         return self.field.reduced(np.einsum(subscripts, *self._numbers(*args)))
-
-    def _np_tensordot(self, a: Array, b: Array, axes: Any) -> Array:
-        return self.field.reduced(
-            np.tensordot(self.field.of(a), self.field.of(b), axes=axes)
-        )
 
     def _np_vdot(self, a: Array, b: Array) -> Array:
         a, b = self._numbers(a, b)
         return self.field.reduced((a.ravel() * b.ravel()).sum())
-
-    def _np_outer(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(np.outer(*self._numbers(a, b)))
-
-    def _np_matmul(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(np.matmul(*self._numbers(a, b)))
-
-    def _np_trace(self, a: Array) -> Array:
-        return self.field.reduced(np.trace(self.field.of(a)))
-
-    def _np_sum(self, a: Array, axis: Axes = None) -> Array:
-        return self.field.reduced(self.field.of(a).sum(axis=axis))
-
-    def _np_cumsum(self, a: Array, axis: int | None = None) -> Array:
-        return self.field.reduced(np.cumsum(self.field.of(a), axis=axis))
 
     def _np_bincount(self, x: Array, minlength: int) -> Array:
         return self.field.of(np.bincount(x.astype(int), minlength=minlength))
 
     # Operators by their names
 
-    def _np_add(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(self.field.of(a) + self.field.of(b))
-
-    def _np_subtract(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(self.field.of(a) - self.field.of(b))
-
-    def _np_multiply(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(self.field.of(a) * self.field.of(b))
+    _np_add = exactly(np.add, 2)
+    _np_subtract = exactly(np.subtract, 2)
+    _np_multiply = exactly(np.multiply, 2)
 
     def _np_divide(self, a: Array, b: Array) -> Array:
         return self.field.divided(a, b)
@@ -165,9 +159,6 @@ class Library(Walks):
             found = self.others[name](found, row)
         return np.asarray(found, dtype=self.field.dtype)
 
-    def _np_prod(self, a: Array, axis: Axes = None) -> Array:
-        return self.field.reduced(np.prod(self.field.of(a), axis=axis))
-
     def _np__prod_others(self, a: Array, axis: Axes = None) -> Array:
         a = self.field.of(a)
         whole = tuple(range(a.ndim)) if axis is None else axis
@@ -230,6 +221,14 @@ class Library(Walks):
 
     # New arrays and views
 
+    _np_zeros_like = staticmethod(np.zeros_like)
+    _np_diagonal = staticmethod(np.diagonal)
+    _np_broadcast_to = staticmethod(np.broadcast_to)
+    _np_reshape = staticmethod(np.reshape)
+    _np_ravel = staticmethod(np.ravel)
+    _np_concatenate = staticmethod(np.concatenate)
+    _np_hstack = staticmethod(np.hstack)
+
     def _filled(self, shape: Any, value: int, dtype: Any) -> Array:
         return np.full(shape, value, dtype=dtype or self.field.dtype)
 
@@ -238,9 +237,6 @@ class Library(Walks):
 
     def _np_ones(self, shape: Any, dtype: Any = None) -> Array:
         return self._filled(shape, 1, dtype)
-
-    def _np_zeros_like(self, x: Array) -> Array:
-        return np.zeros_like(x)
 
     def _np_full(self, shape: Any, value: Array, dtype: Any = None) -> Array:
         return np.broadcast_to(self.field.of(value), shape).copy()
@@ -284,26 +280,8 @@ class Library(Walks):
     def _np_asarray(self, x: Array, dtype: Any = None) -> Array:
         return self.field.of(x)
 
-    def _np_diagonal(self, x: Array, axis1: int = 0, axis2: int = 1) -> Array:
-        return np.diagonal(x, axis1=axis1, axis2=axis2)
-
-    def _np_broadcast_to(self, x: Array, shape: Any) -> Array:
-        return np.broadcast_to(x, shape)
-
-    def _np_reshape(self, x: Array, shape: Any) -> Array:
-        return np.reshape(x, shape)
-
-    def _np_ravel(self, x: Array) -> Array:
-        return np.ravel(x)
-
     def _np_indices(self, shape: Any) -> Array:
         return np.indices(shape if isinstance(shape, tuple) else (shape,))
-
-    def _np_concatenate(self, parts: Sequence[Array]) -> Array:
-        return np.concatenate(list(parts))
-
-    def _np_hstack(self, parts: Sequence[Array]) -> Array:
-        return np.hstack(list(parts))
 
     def _np_sliding_window_view(self, x: Array, shape: Any, axis: Any = None) -> Array:
         sides = x.shape if axis is None else np.array(x.shape)[np.atleast_1d(axis)]

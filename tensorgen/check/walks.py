@@ -54,9 +54,6 @@ class Walks:
         sums = np.cumsum(self.others["exp"](z), axis=axis)
         return self.others["log"](self.field.reduced(sums))
 
-    def _np_cumprod(self, a: Array, axis: int = 0) -> Array:
-        return self.field.reduced(np.cumprod(self.field.of(a), axis=axis))
-
     def _filtered(self, name: str, a: Array, gain: Array, back: bool = False) -> Array:
         name = name.replace("filtered", "filtered_back") if back else name
         return self._of_reference(name, *self._numbers(a, gain))
