@@ -119,11 +119,8 @@ class Library(Walks):
     def _np__prod_by_key(self, x: Array, keys: Array, *shape: int) -> Array:
         return by_key(self._np_prod, 1)(self.field.of(x), keys, shape)
 
-    def _np__prod_others_by_key(self, x: Array, keys: Array, whole: Array) -> Array:
-        return self._of_reference("prod_others_by_key", self.field.of(x), keys, whole)
-
-    def _np__sums_between(self, x: Array, low: Array, high: Array) -> Array:
-        return self._of_reference("sums_between", self.field.of(x), low, high)
+    _np__prod_others_by_key = exactly(OPERATORS["prod_others_by_key"], 1)
+    _np__sums_between = exactly(OPERATORS["sums_between"], 1)
 
     def _np__spread_between(
         self, w: Array, low: Array, high: Array, *shape: int
@@ -198,8 +195,7 @@ class Library(Walks):
 
     # Distances
 
-    def _np__squared_distances(self, x: Array, y: Array, scale: Any = 1) -> Array:
-        return self._of_reference("squared_distances", *self._numbers(x, y, scale))
+    _np__squared_distances = exactly(OPERATORS["squared_distances"], 3)
 
     def _np__distances(self, x: Array, y: Array, scale: Any = 1) -> Array:
         return self.others["sqrt"](self._np__squared_distances(x, y, scale))
