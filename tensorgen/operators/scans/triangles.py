@@ -23,6 +23,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Atom,
     Call,
+    Constraint,
     Node,
     Product,
     Ref,
@@ -30,7 +31,7 @@ from tensorgen.ir.nodes import (
     is_zero,
     labels_of,
 )
-from tensorgen.operators.scalar import infinity, power
+from tensorgen.operators.scalar import apply, infinity, power, total
 from tensorgen.operators.scans.monoids import ties
 from tensorgen.operators.table import Operator, Transfer, same_dims, shape_of
 
@@ -47,38 +48,33 @@ def _names(what: str, dims: Sequence[Dim]) -> Names:
     return tuple((what, k) for k in range(len(dims)))
 
 
-def _moved(node: Node, axis: int, name: object) -> Names:
-    """The axes of a node, with another name for one of them."""
-    return tuple(name if a == axis else a for a in range(node.order))
+# Triangles, whose last axis is that of j
 
 
-# Products with the triangle exp(z[j] - level[i])
+def _sides(z: Node, level: Node, axis: int) -> tuple[Ref, Ref, Constraint]:
+    """What stands at j, what stands at i, and where j <= i."""
+    rows, j = tuple(range(z.order)), z.order
+    column = tuple(j if a == axis else a for a in rows)
+    return Ref(z, column), Ref(level, rows), indicator({axis: 1, j: -1})
 
 
 def _exponentials(graph: Graph, z: Node, level: Node, axis: int) -> Node:
-    """Return exp(z[j] - level[i]), 0 where j > i; j is its last axis."""
-    out = (*range(z.order), "j")
-    sizes: dict[object, Dim] = {**dict(enumerate(z.dims)), "j": z.dims[axis]}
-    terms = [(1, z, _moved(z, axis, "j")), (-1, level, range(z.order))]
-    difference = graph.sum(out, terms, sizes)
+    """Return exp(z[j] - level[i]), 0 where j > i."""
+    inner, outer, lower = _sides(z, level, axis)
     # Of these two axes alone: others would be summed.
-    pair = {axis: sizes[axis], "j": sizes["j"]}
-    mask = graph.product(
-        [*pair], [], constraints=[indicator({axis: 1, "j": -1})], sizes=pair
-    )
-    where = [(mask, (axis, "j")), (difference, out), infinity(graph, -1)]
-    exponent = graph.map("where", out, where, sizes)
-    return graph.map("exp", out, [(exponent, out)], sizes)
+    pair = {axis: z.dims[axis], z.order: z.dims[axis]}
+    mask = Ref(graph.product([*pair], [], constraints=[lower], sizes=pair), (*pair,))
+    difference = total(graph, [(1, inner), (-1, outer)])
+    exponent = apply(graph, "where", mask, difference, infinity(graph, -1))
+    return apply(graph, "exp", exponent).node
 
 
 def _ties(graph: Graph, z: Node, top: Node, axis: int) -> Node:
-    """Return what share z[j] has in top[i], 0 where j > i; j is its last axis."""
-    rows, j = tuple(range(z.order)), z.order
-    column = tuple(j if a == axis else a for a in rows)
-    lower = indicator({axis: 1, j: -1})
-    equal, count = ties(graph, Ref(z, column), Ref(top, rows), rows, [lower])
-    share = power(graph, Ref(count, rows), -1)
-    return graph.product((*rows, j), [equal, share], constraints=[lower])
+    """Return what share z[j] has in top[i], 0 where j > i."""
+    inner, outer, lower = _sides(z, top, axis)
+    equal, count = ties(graph, inner, outer, outer.labels, [lower])
+    share = power(graph, Ref(count, outer.labels), -1)
+    return graph.product((*outer.labels, z.order), [equal, share], constraints=[lower])
 
 
 class Triangle(NamedTuple):

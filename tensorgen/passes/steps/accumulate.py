@@ -148,21 +148,12 @@ def _number(graph: Graph, gain: Node) -> Node | None:
 
 def _joined(graph: Graph, start: Node, rows: Node, at_end: bool = False) -> Node:
     """What a recurrence starts from, and its rows; before them or at the end."""
-    count, axes = rows.dims[0], range(1, rows.order)
-    out, sizes = ("row", *axes), {"row": count + 1}
+    count, (row, *axes) = rows.dims[0], range(rows.order)
     where, shift = (-count, ZERO) if at_end else (ZERO, Dim.of(-1))
-    parts: list[tuple[Node, tuple[object, ...], dict[object, int], Dim]] = [
-        (start, tuple(axes), {"row": 1}, where),
-        (rows, ("step", *axes), {"row": 1, "step": -1}, shift),
-    ]
-    terms = [
-        (
-            1,
-            graph.product(
-                out, [(node, labels)], constraints=[delta(tie, shift)], sizes=sizes
-            ),
-            out,
-        )
-        for node, labels, tie, shift in parts
-    ]
-    return graph.sum(out, terms)
+
+    every, sizes = (row, *axes), {row: count + 1}
+    at = [delta({row: 1}, where)]
+    first = graph.product(every, [(start, axes)], constraints=at, sizes=sizes)
+    at = [delta({row: 1, "step": -1}, shift)]
+    others = [(rows, ("step", *axes))]
+    return graph.add(first, graph.product(every, others, constraints=at, sizes=sizes))
