@@ -28,7 +28,7 @@ from tensorgen.ir.nodes import (
     labels_of,
 )
 from tensorgen.operators.promise_calls import stopped
-from tensorgen.operators.scalar import apply, ref
+from tensorgen.operators.scalar import apply, holds, ref
 from tensorgen.operators.scans.monoids import MONOIDS
 from tensorgen.operators.scans.ranks import tied
 
@@ -74,13 +74,8 @@ def same_key(graph: Graph, mask: Ref) -> Ref | None:
     first, second = (_atom(arg.under(mask)) for arg in node.args)
     if first is None or second is None or first == second:
         return None
-    tie = delta({first: 1, second: -1})
-    labels = tuple(sorted({*tie.form.labels}))
     dims = dict(zip(mask.labels, node.dims, strict=True))
-    made = graph.product(
-        labels, [], constraints=[tie], sizes={x: dims[x] for x in labels}
-    )
-    return Ref(made, labels)
+    return holds(graph, delta({first: 1, second: -1}), dims)
 
 
 def _atom(ref: Ref) -> Atom | None:

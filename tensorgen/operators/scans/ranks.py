@@ -28,7 +28,7 @@ from tensorgen.ir.nodes import (
     delta,
     indicator,
 )
-from tensorgen.operators.scalar import apply, total
+from tensorgen.operators.scalar import apply, holds, total
 from tensorgen.operators.scans.places import argsort, place
 
 
@@ -97,11 +97,8 @@ def _apart(
 
 def _known(graph: Graph, constraint: Constraint, *refs: Ref) -> Ref:
     """The entries for which a constraint of entries along some axes holds."""
-    labels = tuple(x for ref in refs for x in ref.labels)
-    dims = (d for ref in refs for d in ref.node.dims)
-    sizes = dict(zip(labels, dims, strict=True))
-    known = graph.product(labels, [], constraints=[constraint], sizes=sizes)
-    return Ref(known, labels)
+    pairs = (zip(ref.labels, ref.node.dims, strict=True) for ref in refs)
+    return holds(graph, constraint, {x: dim for own in pairs for x, dim in own})
 
 
 def _side(comparison: str) -> tuple[int, bool] | None:

@@ -25,7 +25,7 @@ from tensorgen.ir.nodes import (
     labels_of,
 )
 from tensorgen.operators.recurrences.recurrence import State, recurrence
-from tensorgen.operators.scalar import apply
+from tensorgen.operators.scalar import apply, holds
 from tensorgen.operators.scans.keys import Reduced, within
 from tensorgen.operators.scans.monoids import MONOIDS
 from tensorgen.operators.scans.places import place
@@ -140,14 +140,6 @@ def _last_of_some(
     last = place(graph, "last_place", places, limit.node)
     end = delta({-1: 1, Lookup(last, limit.labels): -1})
     found = graph.product([*out], [whole], constraints=[end], sizes=out)
-    sizes = {axis: out[axis] for axis in limit.labels}
-    some = indicator({limit: 1}, -1)
-    mask = graph.product([*sizes], [], constraints=[some], sizes=sizes)
-    axes = {axis: k for k, axis in enumerate(out)}
-    return apply(
-        graph,
-        "where",
-        Ref(mask, tuple(axes[axis] for axis in sizes)),
-        Ref(found, tuple(range(found.order))),
-        Ref(neutral, ()),
-    ).node
+    some = holds(graph, indicator({limit: 1}, -1), out)
+    own = Ref(found, tuple(out))
+    return apply(graph, "where", some, own, Ref(neutral, ())).node

@@ -31,7 +31,7 @@ from tensorgen.ir.nodes import (
     is_zero,
     labels_of,
 )
-from tensorgen.operators.scalar import apply, infinity, power, total
+from tensorgen.operators.scalar import apply, holds, infinity, power, total
 from tensorgen.operators.scans.monoids import ties
 from tensorgen.operators.table import Operator, Transfer, same_dims, shape_of
 
@@ -62,8 +62,7 @@ def _exponentials(graph: Graph, z: Node, level: Node, axis: int) -> Node:
     """Return exp(z[j] - level[i]), 0 where j > i."""
     inner, outer, lower = _sides(z, level, axis)
     # Of these two axes alone: others would be summed.
-    pair = {axis: z.dims[axis], z.order: z.dims[axis]}
-    mask = Ref(graph.product([*pair], [], constraints=[lower], sizes=pair), (*pair,))
+    mask = holds(graph, lower, {axis: z.dims[axis], z.order: z.dims[axis]})
     difference = total(graph, [(1, inner), (-1, outer)])
     exponent = apply(graph, "where", mask, difference, infinity(graph, -1))
     return apply(graph, "exp", exponent).node
