@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Atom,
     Call,
     Constraint,
     Label,
@@ -27,8 +29,9 @@ from tensorgen.ir.nodes import (
     constant_value,
     delta,
     indicator,
+    labels_of,
 )
-from tensorgen.operators.scalar import apply, holds, total
+from tensorgen.operators.scalar import apply, holds, ref, total
 from tensorgen.operators.scans.places import argsort, place
 
 
@@ -114,40 +117,47 @@ def counted(graph: Graph, mask: Ref, axis: int) -> Node | None:
     if alike is not None and {*alike.labels} == {*range(axis + 1)}:
         return graph.product(range(axis), [alike])
     known = ranked(graph, mask, [axis])
-    if known is None or not isinstance(known.node, Product):
+    bound = bounded(known, [axis]) if known else None
+    last = bound and bound[1]
+    if not isinstance(last, Lookup) or {*last.labels} != {*range(axis)}:
         return None
-    form = known.node.constraints[0].form.renamed(known.labels.__getitem__)
-    (last,) = (
-        x for x, _ in form.terms if isinstance(x, Lookup) and axis not in x.labels
-    )
-    if {*last.labels} != {*range(axis)}:
+    return graph.product(range(axis), [last])
+
+
+def bounded(mask: Ref, axes: Collection[int]) -> tuple[Atom, Atom, int, Dim] | None:
+    """What `sign * (limit + shift - own) >= 0` says, if a mask is such an indicator.
+
+    What is bounded has labels among `axes`, and the limit others.
+    """
+    node = mask.node
+    if not isinstance(node, Product) or node.factors or node.inner:
         return None
-    return graph.product(range(axis), [(last.node, last.labels)])
+    if len(node.constraints) != 1:
+        return None
+    kind, form = constraint = node.constraints[0].renamed(mask.labels.__getitem__)
+    pair = constraint.compared if kind == "ge" else ()
+    for own, limit in (pair, pair[::-1]) if pair else ():
+        apart = {*labels_of(limit)}.isdisjoint(axes)
+        if apart and {*labels_of(own)} <= {*axes}:
+            sign = form.coefficient(limit)
+            return own, limit, sign, form.const * sign
+    return None
 
 
 def any_within(graph: Graph, mask: Node, axes: Sequence[int]) -> Node | None:
     """Return where a limit takes in any key, or any limit a key: these are counted."""
-    if not isinstance(mask, Product) or mask.factors or mask.inner:
+    own, limit, sign, shift = bounded(ref(mask), axes) or (0, 0, 0, ZERO)
+    rank, number = (own, limit) if sign == 1 else (limit, own)
+    if not (isinstance(number, Lookup) and isinstance(rank, Lookup)):
         return None
-    if len(mask.constraints) != 1 or mask.constraints[0].kind != "ge":
+    if shift != -sign or {*labels_of(own)} != {*axes} or order_of(rank.node) is None:
         return None
-    form = mask.constraints[0].form
-    limits = [x for x, c in form.terms if isinstance(x, Lookup) and c == 1]
-    ranks = [x for x, c in form.terms if isinstance(x, Lookup) and c == -1]
-    if len(limits) != 1 or len(ranks) != 1 or form.const != -1:
-        return None
-    if order_of(ranks[0].node) is None:
-        return None
-    out = [axis for axis in range(mask.order) if axis not in axes]
-    sizes = {axis: mask.dims[axis] for axis in out}
-    if {*ranks[0].labels} == {*axes}:
-        some = indicator({limits[0]: 1}, -1)
-        return graph.product(out, [], constraints=[some], sizes=sizes)
-    if {*limits[0].labels} != {*axes}:
-        return None
-    number = graph.product(out, [(mask, range(mask.order))])
-    zero = Ref(graph.constant(0), ())
-    return apply(graph, "greater", Ref(number, tuple(range(number.order))), zero).node
+    out = {axis: dim for axis, dim in enumerate(mask.dims) if axis not in axes}
+    if sign == 1:
+        some = indicator({number: 1}, -1)
+        return graph.product([*out], [], constraints=[some], sizes=out)
+    count = graph.product([*out], [ref(mask)])
+    return apply(graph, "greater", ref(count), Ref(graph.constant(0), ())).node
 
 
 def is_made_apart(ref: Ref, own: Collection[Label], others: Collection[Label]) -> bool:

@@ -14,11 +14,9 @@ from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
-    Atom,
     Lookup,
     Map,
     Node,
-    Product,
     Ref,
     delta,
     indicator,
@@ -29,7 +27,14 @@ from tensorgen.operators.scalar import apply, holds
 from tensorgen.operators.scans.keys import Reduced, within
 from tensorgen.operators.scans.monoids import MONOIDS
 from tensorgen.operators.scans.places import place
-from tensorgen.operators.scans.ranks import PLACE, in_order, moved, order_of, ranked
+from tensorgen.operators.scans.ranks import (
+    PLACE,
+    bounded,
+    in_order,
+    moved,
+    order_of,
+    ranked,
+)
 
 
 def flipped(graph: Graph, x: Node, axis: int) -> Node:
@@ -77,7 +82,7 @@ def over_triangle(
         return None
     neutral, (mask, z, rest) = known.neutral(graph), x.args
     walk = partial(running, operator=known.running) if known.running else running_prod
-    bound = _bound(ranked(graph, mask, axes) or mask, axes)
+    bound = bounded(ranked(graph, mask, axes) or mask, axes)
     if rest.node is not neutral or bound is None or not {*axes} <= {*z.labels}:
         return None
     own, limit, sign, shift = bound
@@ -111,24 +116,6 @@ def over_triangle(
         return _last_of_some(graph, whole, limit, out, neutral)
     end = delta({-1: 1, limit: -1}, -shift)
     return graph.product([*out], [whole], constraints=[end], sizes=out)
-
-
-def _bound(mask: Ref, axes: Sequence[int]) -> tuple[Atom, Atom, int, Dim] | None:
-    """What `sign * (limit + shift - own) >= 0` says, if a mask is such an indicator.
-
-    What is bounded has labels among `axes`, and the limit others.
-    """
-    node = mask.node
-    if not isinstance(node, Product) or node.factors or len(node.constraints) != 1:
-        return None
-    kind, form = bound = node.constraints[0].renamed(mask.labels.__getitem__)
-    pair = bound.compared if kind == "ge" else ()
-    for own, limit in (pair, pair[::-1]) if pair else ():
-        apart = {*labels_of(limit)}.isdisjoint(axes)
-        if apart and {*labels_of(own)} <= {*axes}:
-            sign = form.coefficient(limit)
-            return own, limit, sign, form.const * sign
-    return None
 
 
 def _last_of_some(
