@@ -42,12 +42,12 @@ def running_sum(
 ) -> BoundedSum | None:
     """A running sum in a product of factors with these labels, of which `keep` stay."""
     for c in constraints:
-        pair = c.compared if c.kind == "ge" else ()
-        for summed in pair if all(isinstance(x, int) for x in pair) else ():
-            start = solved(c.form, summed)
-            inside = _inside((c,), summed, start, constraints, factors, keep)
-            if inside:
-                return BoundedSum((c,), summed, start, inside)
+        for summed, limit in c.compared("ge"):
+            if isinstance(summed, int) and isinstance(limit, int):
+                start = solved(c.form, summed)
+                inside = _inside((c,), summed, start, constraints, factors, keep)
+                if inside:
+                    return BoundedSum((c,), summed, start, inside)
     return None
 
 

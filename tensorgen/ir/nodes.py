@@ -139,18 +139,19 @@ class Constraint(NamedTuple):
         ]
         return Constraint(self.kind, affine(terms, self.form.const))
 
-    @property
-    def compared(self) -> tuple[Any, ...]:
-        """The two atoms whose difference, plus a size, is all of the form, or none."""
+    def compared(self, kind: Kind) -> tuple[tuple[Any, Any], ...]:
+        """Two atoms, in either order, if it is of their difference and a size alone."""
         terms = self.form.terms
-        plain = len(terms) == 2 and {c for _, c in terms} == {1, -1}
-        return tuple([atom for atom, _ in terms]) if plain else ()
+        if self.kind != kind or len(terms) != 2 or {c for _, c in terms} != {1, -1}:
+            return ()
+        (first, _), (second, _) = terms
+        return (first, second), (second, first)
 
     @property
     def equal_atoms(self) -> tuple[Any, ...]:
         """The two atoms that a delta says are equal; of anything else none."""
-        plain = self.kind == "eq" and self.form.const == 0
-        return self.compared if plain else ()
+        pairs = self.compared("eq") if self.form.const == 0 else ()
+        return pairs[0] if pairs else ()
 
 
 def delta(terms: Mapping[Any, int], const: Dim | int = 0) -> Constraint:

@@ -101,8 +101,7 @@ def keyed(constraint: Constraint, dims: Mapping[Label, Dim]) -> list[Keyed]:
     `dims` are those of all labels.
     """
     found = []
-    pair = constraint.compared if constraint.kind == "eq" else ()
-    for own, at in (pair, pair[::-1]) if pair else ():
+    for own, at in constraint.compared("eq"):
         size = index_bound(own.node) if isinstance(own, Lookup) else None
         if size is None or len({*own.labels}) < len(own.labels):
             continue

@@ -134,13 +134,12 @@ def bounded(mask: Ref, axes: Collection[int]) -> tuple[Atom, Atom, int, Dim] | N
         return None
     if len(node.constraints) != 1:
         return None
-    kind, form = constraint = node.constraints[0].renamed(mask.labels.__getitem__)
-    pair = constraint.compared if kind == "ge" else ()
-    for own, limit in (pair, pair[::-1]) if pair else ():
+    constraint = node.constraints[0].renamed(mask.labels.__getitem__)
+    for own, limit in constraint.compared("ge"):
         apart = {*labels_of(limit)}.isdisjoint(axes)
         if apart and {*labels_of(own)} <= {*axes}:
-            sign = form.coefficient(limit)
-            return own, limit, sign, form.const * sign
+            sign = constraint.form.coefficient(limit)
+            return own, limit, sign, constraint.form.const * sign
     return None
 
 

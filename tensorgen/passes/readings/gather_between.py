@@ -88,8 +88,7 @@ def gather_between(graph: Graph, node: Product, cost: CostModel) -> Gathered | N
 def _bound(constraint: Constraint, own: Label) -> _Bound | None:
     """What a constraint says of what has a label."""
     kind, form = constraint
-    pair = constraint.compared if form.const in (0, -1) else ()
-    for mine, limit in (pair, pair[::-1]) if pair else ():
+    for mine, limit in constraint.compared(kind) if form.const in (0, -1) else ():
         theirs = labels_of(limit)
         if labels_of(mine) != (own,) or own in theirs or len(theirs) != 1:
             continue

@@ -113,14 +113,12 @@ def gather_by_limit(graph: Graph, node: Product, cost: CostModel) -> Gathered | 
     `sum_i w[i] * [j <= last[i]]` one of what is added up by where it ends.
     """
     for limit in node.constraints:
-        kind, form = limit
-        pair = limit.compared if kind == "ge" else ()
         rest = tuple(c for c in node.constraints if c is not limit)
-        for own, other in (pair, pair[::-1]) if pair else ():
+        for own, other in limit.compared("ge"):
             size = index_bound(own.node) if isinstance(own, Lookup) else None
             if not isinstance(own, Lookup) or size is None or not cost.knows(size):
                 continue
-            bound = Constraint(kind, form.substituted(own, affine([(KEY, 1)])))
+            bound = Constraint("ge", limit.form.substituted(own, affine([(KEY, 1)])))
             beside = labels_of(other)
             ends = _apart(node, _Keys((), (), size, rest), own.labels, beside)
             if ends is not None:
