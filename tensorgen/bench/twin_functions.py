@@ -168,7 +168,7 @@ def operators() -> Table:
         "supremum": axes_of(partial(jnp.max, initial=-jnp.inf)),
         "prod": axes_of(jnp.prod),
         "median": axes_of(jnp.median),
-        "argsort": lambda x, along, bound: jnp.argsort(x, axis=along[0]),
+        "argsort": along(jnp.argsort),
         "running_product": lambda x: jnp.cumprod(x, axis=0),
         "running_max": along(jax.lax.cummax),
         "running_min": along(jax.lax.cummin),

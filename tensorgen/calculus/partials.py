@@ -110,7 +110,7 @@ def transfers(node: Node) -> list[tuple[Call, Node, Transfer]]:
         rules = OPERATORS[node.operator].derivative
         if isinstance(rules, tuple) and rules:
             pairs = zip(node.args, rules, strict=True)
-            return [(node, arg, rule) for arg, rule in pairs]
+            return [(node, arg, rule) for arg, rule in pairs if rule is not None]
     return []
 
 

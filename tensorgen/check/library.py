@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from tensorgen.check import residue_functions, square_matrices
-from tensorgen.check.index_arrays import Places
 from tensorgen.check.reals import Reals
-from tensorgen.check.residues import NoValue, Residues, store
+from tensorgen.check.residues import NoValue, Residues
 from tensorgen.check.system_objects import systems
-from tensorgen.check.walks import Field
+from tensorgen.check.walks import Field, Walks
 from tensorgen.operators.references.rows import OPERATORS
+from tensorgen.operators.references.whole_arrays import by_key
 
 Array = Any
 Axes = int | tuple[int, ...] | None
-Reduce = Callable[[Array, Axes], Array]
 
 
 def library(field: Field) -> dict[str, Callable[..., Array]]:
@@ -53,51 +52,45 @@ def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
     return {**found, "pinv": OPERATORS["pinv"]}
 
 
-class Library(Places):
+def exactly(function: Callable[..., Array], numbers: int) -> Callable[..., Array]:
+    """The method for what only adds and multiplies its first arguments, the numbers."""
+
+    def method(self: Library, *args: Any, **how: Any) -> Array:
+        given = map(self.field.of, args[:numbers])
+        return self.field.reduced(function(*given, *args[numbers:], **how))
+
+    return method
+
+
+class Library(Walks):
     """Functions of arrays; those that begin with `_np_` are called by that name."""
 
     # Contractions
 
+    _np_tensordot = exactly(np.tensordot, 2)
+    _np_outer = exactly(np.outer, 2)
+    _np_matmul = exactly(np.matmul, 2)
+    _np_trace = exactly(np.trace, 1)
+    _np_sum = exactly(np.sum, 1)
+    _np_prod = exactly(np.prod, 1)
+    _np_cumsum = exactly(np.cumsum, 1)
+    _np_cumprod = exactly(np.cumprod, 1)
+
     def _np_einsum(self, subscripts: str, *args: Array, optimize: bool = True) -> Array:
         return self.field.reduced(np.einsum(subscripts, *self._numbers(*args)))
-
-    def _np_tensordot(self, a: Array, b: Array, axes: Any) -> Array:
-        return self.field.reduced(
-            np.tensordot(self.field.of(a), self.field.of(b), axes=axes)
-        )
 
     def _np_vdot(self, a: Array, b: Array) -> Array:
         a, b = self._numbers(a, b)
         return self.field.reduced((a.ravel() * b.ravel()).sum())
-
-    def _np_outer(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(np.outer(*self._numbers(a, b)))
-
-    def _np_matmul(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(np.matmul(*self._numbers(a, b)))
-
-    def _np_trace(self, a: Array) -> Array:
-        return self.field.reduced(np.trace(self.field.of(a)))
-
-    def _np_sum(self, a: Array, axis: Axes = None) -> Array:
-        return self.field.reduced(self.field.of(a).sum(axis=axis))
-
-    def _np_cumsum(self, a: Array, axis: int | None = None) -> Array:
-        return self.field.reduced(np.cumsum(self.field.of(a), axis=axis))
 
     def _np_bincount(self, x: Array, minlength: int) -> Array:
         return self.field.of(np.bincount(x.astype(int), minlength=minlength))
 
     # Operators by their names
 
-    def _np_add(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(self.field.of(a) + self.field.of(b))
-
-    def _np_subtract(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(self.field.of(a) - self.field.of(b))
-
-    def _np_multiply(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(self.field.of(a) * self.field.of(b))
+    _np_add = exactly(np.add, 2)
+    _np_subtract = exactly(np.subtract, 2)
+    _np_multiply = exactly(np.multiply, 2)
 
     def _np_divide(self, a: Array, b: Array) -> Array:
         return self.field.divided(a, b)
@@ -117,38 +110,22 @@ class Library(Places):
         size = self._np__count(keys=keys, read=read)
         return self._np__max_by_key(x, keys, size, *x.shape[1:])[read]
 
-    def _by_key(
-        self, x: Array, keys: Array, shape: tuple[int, ...], reduce: Reduce, start: int
-    ) -> Array:
-        found = self._filled(shape, start, None)
-        for key in range(shape[0]):
-            if np.any(keys == key):
-                store(found, key, reduce(self.field.of(x)[keys == key], 0))
-        return found
-
     def _np__max_by_key(self, x: Array, keys: Array, *shape: int) -> Array:
-        return self._by_key(x, keys, shape, self._np_max, 0)
+        return by_key(self._np_max, 0)(self.field.of(x), keys, shape)
 
     def _np__min_by_key(self, x: Array, keys: Array, *shape: int) -> Array:
-        return self._by_key(x, keys, shape, self._np_min, 0)
+        return by_key(self._np_min, 0)(self.field.of(x), keys, shape)
 
     def _np__prod_by_key(self, x: Array, keys: Array, *shape: int) -> Array:
-        return self._by_key(x, keys, shape, self._np_prod, 1)
+        return by_key(self._np_prod, 1)(self.field.of(x), keys, shape)
 
-    def _np__prod_others_by_key(self, x: Array, keys: Array, whole: Array) -> Array:
-        return self._of_reference("prod_others_by_key", self.field.of(x), keys, whole)
-
-    def _np__sums_between(self, x: Array, low: Array, high: Array) -> Array:
-        return self._of_reference("sums_between", self.field.of(x), low, high)
+    _np__prod_others_by_key = exactly(OPERATORS["prod_others_by_key"], 1)
+    _np__sums_between = exactly(OPERATORS["sums_between"], 1)
 
     def _np__spread_between(
         self, w: Array, low: Array, high: Array, *shape: int
     ) -> Array:
         return self._of_reference("spread_between", self.field.of(w), low, high, shape)
-
-    def _of_reference(self, name: str, *args: Any) -> Array:
-        """What only adds and multiplies, which NumPy does with numbers of any kind."""
-        return self.field.reduced(OPERATORS[name](*args))
 
     # Reductions
 
@@ -178,13 +155,6 @@ class Library(Places):
         for row in rows[1:]:
             found = self.others[name](found, row)
         return np.asarray(found, dtype=self.field.dtype)
-
-    def _np_prod(self, a: Array, axis: Axes = None) -> Array:
-        rows = self._rows(self.field.of(a), axis)
-        found = self._filled(rows.shape[1:], 1, None)
-        for row in rows:
-            found = self.field.reduced(found * row)
-        return found
 
     def _np__prod_others(self, a: Array, axis: Axes = None) -> Array:
         a = self.field.of(a)
@@ -225,8 +195,7 @@ class Library(Places):
 
     # Distances
 
-    def _np__squared_distances(self, x: Array, y: Array, scale: Any = 1) -> Array:
-        return self._of_reference("squared_distances", *self._numbers(x, y, scale))
+    _np__squared_distances = exactly(OPERATORS["squared_distances"], 3)
 
     def _np__distances(self, x: Array, y: Array, scale: Any = 1) -> Array:
         return self.others["sqrt"](self._np__squared_distances(x, y, scale))
@@ -248,6 +217,14 @@ class Library(Places):
 
     # New arrays and views
 
+    _np_zeros_like = staticmethod(np.zeros_like)
+    _np_diagonal = staticmethod(np.diagonal)
+    _np_broadcast_to = staticmethod(np.broadcast_to)
+    _np_reshape = staticmethod(np.reshape)
+    _np_ravel = staticmethod(np.ravel)
+    _np_concatenate = staticmethod(np.concatenate)
+    _np_hstack = staticmethod(np.hstack)
+
     def _filled(self, shape: Any, value: int, dtype: Any) -> Array:
         return np.full(shape, value, dtype=dtype or self.field.dtype)
 
@@ -256,9 +233,6 @@ class Library(Places):
 
     def _np_ones(self, shape: Any, dtype: Any = None) -> Array:
         return self._filled(shape, 1, dtype)
-
-    def _np_zeros_like(self, x: Array) -> Array:
-        return np.zeros_like(x)
 
     def _np_full(self, shape: Any, value: Array, dtype: Any = None) -> Array:
         return np.broadcast_to(self.field.of(value), shape).copy()
@@ -302,26 +276,8 @@ class Library(Places):
     def _np_asarray(self, x: Array, dtype: Any = None) -> Array:
         return self.field.of(x)
 
-    def _np_diagonal(self, x: Array, axis1: int = 0, axis2: int = 1) -> Array:
-        return np.diagonal(x, axis1=axis1, axis2=axis2)
-
-    def _np_broadcast_to(self, x: Array, shape: Any) -> Array:
-        return np.broadcast_to(x, shape)
-
-    def _np_reshape(self, x: Array, shape: Any) -> Array:
-        return np.reshape(x, shape)
-
-    def _np_ravel(self, x: Array) -> Array:
-        return np.ravel(x)
-
     def _np_indices(self, shape: Any) -> Array:
         return np.indices(shape if isinstance(shape, tuple) else (shape,))
-
-    def _np_concatenate(self, parts: Sequence[Array], axis: int = 0) -> Array:
-        return np.concatenate(list(parts), axis)
-
-    def _np_hstack(self, parts: Sequence[Array]) -> Array:
-        return np.hstack(list(parts))
 
     def _np_sliding_window_view(self, x: Array, shape: Any, axis: Any = None) -> Array:
         sides = x.shape if axis is None else np.array(x.shape)[np.atleast_1d(axis)]
@@ -340,23 +296,22 @@ class Library(Places):
         self, x: Array, w: Array, before: int = 0, after: int = 0
     ) -> Array:
         x, w = self._numbers(x, w)
-        x = self._np_pad(x, (before, after))
-        sums = self._filled((max(len(x) - len(w) + 1, 0),), 0, None)
-        for k in range(len(w) if len(sums) else 0):
-            sums = self.field.reduced(sums + x[k : k + len(sums)] * w[k])
-        return sums
+        return self._along(self._np_pad(x, (before, after)), w)
 
     def _np__moving_sum(
         self, x: Array, length: int, before: int = 0, after: int = 0, axis: int = 0
     ) -> Array:
         rows = np.moveaxis(self.field.of(x), axis, 0)
-        ends = [(0, 0)] * (rows.ndim - 1)
-        rows = self._np_pad(rows, [(before, after), *ends])
-        count = max(len(rows) - length + 1, 0)
+        rows = self._np_pad(rows, [(before, after), *[(0, 0)] * (rows.ndim - 1)])
+        return np.moveaxis(self._along(rows, [1] * length), 0, axis)
+
+    def _along(self, rows: Array, weights: Sequence[Any]) -> Array:
+        """The sums of weighted rows, from each that has as many behind it."""
+        count = max(len(rows) - len(weights) + 1, 0)
         sums = self._filled((count, *rows.shape[1:]), 0, None)
-        for k in range(length if count else 0):
-            sums = self.field.reduced(sums + rows[k : k + count])
-        return np.moveaxis(sums, 0, axis)
+        for k, weight in enumerate(weights if count else ()):
+            sums = self.field.reduced(sums + rows[k : k + count] * weight)
+        return sums
 
     # Changes
 

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.operators.references.places import COMPARE
+
 Array = Any
 
 PRIME = 2**61 - 11913
@@ -163,12 +165,4 @@ def store(whole: Array, at: Any, value: Array) -> None:
 
 def holds(symbol: str, signs: Array) -> Array:
     """Whether a comparison with 0 holds."""
-    compare = {
-        "<": np.less,
-        "<=": np.less_equal,
-        ">": np.greater,
-        ">=": np.greater_equal,
-        "==": np.equal,
-        "!=": np.not_equal,
-    }
-    return np.asarray(compare[symbol](signs, 0), dtype=bool)
+    return np.asarray(COMPARE[symbol](signs, 0), dtype=bool)

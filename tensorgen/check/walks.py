@@ -1,14 +1,19 @@
-"""Running reductions and recurrences that generated code calls, over any numbers."""
+"""Running reductions, and places in an order, that code calls, over any numbers.
+
+They are those of the reference, as far as these add, multiply and compare.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import Residues, store
+from tensorgen.operators.references.rows import OPERATORS
 
 Array = Any
 Field = Residues | Reals
@@ -21,77 +26,74 @@ class Walks:
         """Make the functions of a field, of which some stand in `others`."""
         self.field = field
         self.others = others
+        self._np__filtered = partial(self._filtered, "filtered")
+        self._np__filtered_by = partial(self._filtered, "filtered_by")
+        for name in ("count_within", "count_below", "begin_at", "begin_above"):
+            counted = partial(OPERATORS[name], compared=field.compared)
+            setattr(self, f"_np__{name}", counted)
+        for name in ("running_mean", "running_share", "tied_mean", "tied_share"):
+            how = field.divided if name.startswith("tied") else self._exp
+            setattr(self, f"_np__{name}", partial(self._with_triangle, name, how))
 
     def _numbers(self, *args: Array) -> list[Array]:
         return [self.field.of(one) for one in args]
 
-    # Running reductions, and products with what they are differentiated to
+    def _of_reference(self, name: str, *args: Any) -> Array:
+        """What only adds and multiplies, which NumPy does with numbers of any kind."""
+        return self.field.reduced(OPERATORS[name](*args))
+
+    # Walks
+
+    def _exp(self, x: Array) -> Array:
+        return self.others["exp"](self.field.reduced(x))
+
+    def _with_triangle(self, name: str, how: Any, *args: Array, axis: int = 0) -> Array:
+        return self._of_reference(name, *self._numbers(*args), (axis,), how)
 
     def _np__running_logsumexp(self, z: Array, axis: int = 0) -> Array:
         sums = np.cumsum(self.others["exp"](z), axis=axis)
         return self.others["log"](self.field.reduced(sums))
 
-    def _np__running_mean(
-        self, z: Array, level: Array, v: Array, axis: int = 0
-    ) -> Array:
-        return self._times(self._exponentials, "ij,...j->...i", z, level, v, axis=axis)
-
-    def _np__running_share(
-        self, z: Array, level: Array, w: Array, axis: int = 0
-    ) -> Array:
-        return self._times(self._exponentials, "ij,...i->...j", z, level, w, axis=axis)
-
-    def _np__tied_mean(self, x: Array, top: Array, v: Array, axis: int = 0) -> Array:
-        return self._times(self._ties, "ij,...j->...i", x, top, v, axis=axis)
-
-    def _np__tied_share(self, x: Array, top: Array, w: Array, axis: int = 0) -> Array:
-        return self._times(self._ties, "ij,...i->...j", x, top, w, axis=axis)
-
-    def _times(self, triangle: Any, pair: str, *args: Array, axis: int) -> Array:
-        axis -= args[-1].ndim
-        z, level, v = (np.moveaxis(x, axis, -1) for x in self._numbers(*args))
-        weights = triangle(z[..., None, :], level[..., :, None])
-        return np.moveaxis(
-            self.field.reduced(np.einsum(f"...{pair}", weights, v)), -1, axis
-        )
-
-    def _exponentials(self, z: Array, level: Array) -> Array:
-        lower = np.tri(z.shape[-1], dtype=int)
-        return self.others["exp"](self.field.reduced(z - level)) * lower
-
-    def _ties(self, x: Array, top: Array) -> Array:
-        ties = self.field.of((x == top) * np.tri(x.shape[-1], dtype=int))
-        return self.field.divided(ties, ties.sum(axis=-1, keepdims=True))
-
-    # Walks
-
-    def _walked(self, a: Array, step: Callable[[Array, Array], Array]) -> Array:
-        found = self.field.of(a).copy()
-        for t in range(1, len(found)):
-            store(found, t, np.asarray(step(found[t - 1], found[t])))
-        return found
-
-    def _np_cumprod(self, a: Array, axis: int = 0) -> Array:
-        return self._walked(a, lambda x, y: self.field.reduced(x * y))
+    def _filtered(self, name: str, a: Array, gain: Array, back: bool = False) -> Array:
+        name = name.replace("filtered", "filtered_back") if back else name
+        return self._of_reference(name, *self._numbers(a, gain))
 
     def _np__running_max(self, a: Array, axis: int = 0) -> Array:
-        return self._extremes(a, self.others["first"], axis)
+        return self._extremes(self.others["first"], a, axis)
 
     def _np__running_min(self, a: Array, axis: int = 0) -> Array:
-        return self._extremes(a, self.others["last"], axis)
+        return self._extremes(self.others["last"], a, axis)
 
-    def _extremes(self, a: Array, step: Any, axis: int) -> Array:
-        rows = np.moveaxis(self.field.of(a), axis, 0)
-        return np.moveaxis(self._walked(rows, step), 0, axis)
-
-    def _np__filtered(self, a: Array, gain: Array, back: bool = False) -> Array:
-        gains = np.broadcast_to(self.field.of(gain), (len(a) - 1,))
-        return self._np__filtered_by(a, gains, back)
-
-    def _np__filtered_by(self, a: Array, gains: Array, back: bool = False) -> Array:
-        if back:
-            return self._np__filtered_by(a[::-1], gains[::-1])[::-1]
-        found, gains = self.field.of(a).copy(), self.field.of(gains)
-        for t, gain in enumerate(gains):
-            store(found, t + 1, self.field.reduced(gain * found[t] + found[t + 1]))
+    def _extremes(self, step: Callable[..., Array], a: Array, axis: int) -> Array:
+        found = self.field.of(a).copy()
+        rows = np.moveaxis(found, axis, 0)
+        for t in range(1, len(rows)):
+            store(rows, t, step(rows[t - 1], rows[t]))
         return found
+
+    # Index arrays
+
+    def _np_argsort(self, a: Array, axis: int = -1, kind: str = "") -> Array:
+        return OPERATORS["argsort"](self.field.of(a), (axis,))
+
+    def _np__interval(self, x: Array, knots: Array) -> Array:
+        return OPERATORS["interval"](*self._numbers(x, knots)).astype(int)
+
+    def _np_searchsorted(self, keys: Array, x: Array, side: str = "left") -> Array:
+        return np.searchsorted(keys, x, "right" if side == "right" else "left")
+
+    def _np__joint_order(self, keys: Array, places: Array) -> Array:
+        return OPERATORS["joint_order"](None, keys, places)
+
+    def _np__count_joint(
+        self, keys: Array, places: Array, key: Array, place: Array, side: str = "left"
+    ) -> Array:
+        name = "count_joint_within" if side == "right" else "count_joint_before"
+        return OPERATORS[name](None, keys, places, key, place)
+
+    def _np__tie(self, keys: Array, x: Array, beyond: int = 0) -> Array:
+        name = "tie" if beyond else "tie_of_key"
+        return OPERATORS[name](*self._numbers(keys, x), compared=self.field.compared)
+
+    def _np__last_index(self, number: Array) -> Array:
+        return OPERATORS["last_place"](None, number)

@@ -14,8 +14,7 @@ from tensorgen.operators.helpers.keys import PROD_BY_KEY, PROD_OTHERS_BY_KEY
 from tensorgen.operators.helpers.running import (
     FILTERED,
     FILTERED_BY,
-    RUNNING_EXTREME,
-    RUNNING_LOGSUMEXP,
+    RUNNING_IN_SWEEPS,
     SUMS_BY_TIE,
     WINDOWS,
 )
@@ -114,13 +113,7 @@ BACKENDS: dict[str, Backend] = {
             helpers={
                 "_norm": NORM,
                 "_supremum": SUPREMUM,
-                "_running_logsumexp": RUNNING_LOGSUMEXP,
-                "_running_max": RUNNING_EXTREME.format(
-                    name="max", word="largest", function="maximum"
-                ),
-                "_running_min": RUNNING_EXTREME.format(
-                    name="min", word="smallest", function="minimum"
-                ),
+                **RUNNING_IN_SWEEPS,
                 "_sums_by_tie": SUMS_BY_TIE,
                 "_distances": CUPY_DISTANCES,
                 "_windows": WINDOWS,

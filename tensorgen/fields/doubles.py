@@ -54,7 +54,9 @@ class Tabled(Evaluator[Doubles]):
 
     def called(self, node: Call, args: Sequence[Array]) -> Array:
         """The value of the function of that name, given its parameters."""
-        params = {name: self._parameter(value) for name, value in node.params}
+        given = dict(node.params)
+        given.pop("bound", None)  # which says what index arrays are for, not what of
+        params = {name: self._parameter(value) for name, value in given.items()}
         return self.field.operators[node.operator](*args, **params)
 
     def _parameter(self, value: object) -> object:

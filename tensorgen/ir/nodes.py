@@ -69,6 +69,11 @@ class Lookup(NamedTuple):
 Atom = Label | Lookup
 
 
+def labels_of(atom: Atom) -> tuple[Any, ...]:
+    """The labels that an atom of a form has."""
+    return atom.labels if isinstance(atom, Lookup) else (atom,)
+
+
 class Affine(AffineForm[Any]):
     """An affine form of labels and of entries of index arrays.
 
@@ -134,14 +139,19 @@ class Constraint(NamedTuple):
         ]
         return Constraint(self.kind, affine(terms, self.form.const))
 
+    def compared(self, kind: Kind) -> tuple[tuple[Any, Any], ...]:
+        """Two atoms, in either order, if it is of their difference and a size alone."""
+        terms = self.form.terms
+        if self.kind != kind or len(terms) != 2 or {c for _, c in terms} != {1, -1}:
+            return ()
+        (first, _), (second, _) = terms
+        return (first, second), (second, first)
+
     @property
     def equal_atoms(self) -> tuple[Any, ...]:
         """The two atoms that a delta says are equal; of anything else none."""
-        terms, const = self.form
-        plain = self.kind == "eq" and const == 0 and len(terms) == 2
-        if not plain or {c for _, c in terms} != {1, -1}:
-            return ()
-        return tuple([atom for atom, _ in terms])
+        pairs = self.compared("eq") if self.form.const == 0 else ()
+        return pairs[0] if pairs else ()
 
 
 def delta(terms: Mapping[Any, int], const: Dim | int = 0) -> Constraint:

@@ -23,12 +23,11 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.lower.axes import ordered, repeated
+from tensorgen.lower.bounded_sums import take_bounded_sums
 from tensorgen.lower.contract import contract
-from tensorgen.lower.cumulative_sums import take_running_sums
 from tensorgen.lower.elementwise_products import Factor, conjunction, multiply, select
 from tensorgen.lower.indexing import Indexer
 from tensorgen.lower.maps import may_be_complex
-from tensorgen.lower.moving_sums import take_box_sums
 from tensorgen.lower.operands import Operand, as_float, made
 from tensorgen.lower.plan import Plan, solve_partner
 from tensorgen.lower.reads import Read
@@ -249,8 +248,7 @@ class ProductLowering:
                 forms = [_fixed(form, solution.ranges, keep) for form in forms]
             factors.append(self._selected(indexer, ref, forms))
         masks = list(solution.masks)
-        gone = take_box_sums(indexer, factors, masks, keep)
-        gone |= take_running_sums(indexer, factors, masks, keep)
+        gone = take_bounded_sums(indexer, factors, masks, keep)
         masks = [m for m in masks if not self._trimmed(m, indexer, factors)]
         factors += [Factor(self._mask(mask, indexer)) for mask in masks]
         if is_index:

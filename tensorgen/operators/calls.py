@@ -40,7 +40,8 @@ from tensorgen.operators.scans import (
     running,
     triangles,
 )
-from tensorgen.operators.table import Operator, Partial, same_dims
+from tensorgen.operators.scans.monoids import all_but_two, ties
+from tensorgen.operators.table import Operator, Partial, no_partials, same_dims
 
 Params = Mapping[str, object]
 
@@ -192,8 +193,7 @@ def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     # Ties share equally.
     (x,) = node.args
     kept = kept_axes(node)
-    hit = apply_map(graph, "equal", ref(x), Ref(node, kept))
-    count = graph.product(kept, [hit])
+    hit, count = ties(graph, ref(x), Ref(node, kept), kept)
     share = power(graph, Ref(count, kept), -1)
     return _weighted(node, times(graph, hit, share).node)
 
@@ -206,10 +206,6 @@ def _median_partials(graph: Graph, node: Call) -> list[Partial]:
         for half in halves
         for partial in _extremum_partials(graph, cast(Call, half))
     ]
-
-
-def _no_partials(graph: Graph, node: Call) -> list[Partial]:
-    return []
 
 
 def over(graph: Graph, operator: str, node: Call) -> Node:
@@ -242,28 +238,13 @@ def _rnorm_partials(graph: Graph, node: Call) -> list[Partial]:
 
 
 def _prod_others_partials(graph: Graph, node: Call) -> list[Partial]:
-    # By x[j] with j != i the product of all but i and j, without a division: entries
-    # may be zero. It is the product of the others among x with a one in place of x[i].
     (x,), gone = node.args, _axes(dict(node.params))
-    axes = tuple(range(node.order))
-    twins = {axis: node.order + k for k, axis in enumerate(gone)}
-    other = tuple(twins.get(axis, axis) for axis in axes)
-    equal = [_equal(graph, x.dims[axis], axis, twin) for axis, twin in twins.items()]
-    same = times(graph, *equal)
-    one = Ref(graph.constant(1), ())
-    chosen = apply_map(graph, "where", same, one, Ref(x, other))
-    every = (*axes, *twins.values())
-    dims = dict(zip(every, (*x.dims, *(x.dims[a] for a in gone)), strict=True))
-    without = graph.product(every, [chosen], sizes=dims)
-    rest = apply(graph, "prod_others", [without], axes=tuple(twins.values()))
-    different = apply_map(graph, "logical_not", same)
-    return [Partial(x, other, factors=((rest, every), different))]
+    twins = tuple(range(x.order, x.order + len(gone)))
 
+    def others(without: Node) -> Node:
+        return apply(graph, "prod_others", [without], axes=twins)
 
-def _equal(graph: Graph, dim: Dim, left: int, right: int) -> Ref:
-    """Whether two indices of a dim are equal."""
-    places = graph.iota(dim)
-    return apply_map(graph, "equal", Ref(places, (left,)), Ref(places, (right,)))
+    return all_but_two(graph, x, gone, others)
 
 
 # Values in terms of others, for emission
@@ -374,7 +355,7 @@ _ROWS = (
     _OverAxes(
         "supremum",
         _reduced_dims,
-        _no_partials,
+        no_partials,
         "_supremum({0}{axis})",
         word="max",
         internal=True,
@@ -391,7 +372,7 @@ _ROWS = (
         for half, side in (("lower", "lower"), ("upper", "higher"))
     ),
     # Of conditions, and so without a derivative.
-    _OverAxes("any", _reduced_dims, _no_partials, "np.any({0}{axis})", boolean=True),
+    _OverAxes("any", _reduced_dims, no_partials, "np.any({0}{axis})", boolean=True),
     _OverAxes("norm", _reduced_dims, _weighted_by("unit"), "_norm({0}{axis})"),
     _OverAxes("unit", same_dims, _unit_partials, expand=_expand_unit, scales=True),
     _OverAxes("rnorm", _reduced_dims, _rnorm_partials, expand=_expand_rnorm),

@@ -14,7 +14,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, children
 from tensorgen.operators.matrices.definite import is_positive_definite
 from tensorgen.operators.matrices.symmetry import is_symmetric
-from tensorgen.operators.table import Operator, Partial, same_dims
+from tensorgen.operators.table import Operator, Partial, no_partials, same_dims
 
 PROMISES: Mapping[str, str] = {
     "spd": "symmetric positive definite",
@@ -64,10 +64,6 @@ def _partials(graph: Graph, node: Call) -> list[Partial]:
     return [Partial(node.args[0], tuple(range(node.order)))]
 
 
-def _no_partials(graph: Graph, node: Call) -> list[Partial]:
-    return []
-
-
 def _argument(graph: Graph, node: Call) -> Node:
     return node.args[0]
 
@@ -77,5 +73,5 @@ ROWS = (
         Operator(name, same_dims, _partials, expand=_argument, view=True)
         for name in PROMISES
     ),
-    Operator(STOPPED, same_dims, _no_partials, expand=_argument, view=True),
+    Operator(STOPPED, same_dims, no_partials, expand=_argument, view=True),
 )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -26,7 +26,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     delta,
 )
-from tensorgen.operators.table import Operator, Transfer
+from tensorgen.operators.table import Operator, Transfer, given_shape
 
 Shape = tuple[Dim, ...]
 
@@ -277,10 +277,6 @@ def added(graph: Graph, terms: Sequence[Term]) -> list[Term] | None:
     return None
 
 
-def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
-    return cast(tuple[Dim, ...], params["shape"])
-
-
 def _forward(graph: Graph, node: Call, tangent: Node, extra: Sequence[Dim]) -> Node:
     return reshape(graph, tangent, (*node.dims, *extra))
 
@@ -291,7 +287,7 @@ def _reverse(graph: Graph, node: Call, cotangent: Node, rows: Sequence[Dim]) -> 
 
 ROW = Operator(
     "reshape",
-    _dims,
+    given_shape,
     (Transfer(_forward, _reverse),),
     "{0}.reshape({shape})",
     params=("shape",),

@@ -6,10 +6,12 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from math import isinf
 
 from tensorgen.errors import NoDerivative
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constant, Map, Node, Product, Ref, Sum
+from tensorgen.ir.nodes import Constant, Constraint, Map, Node, Product, Ref, Sum
 from tensorgen.operators.elementwise import ELEMENTWISE
 
 Add = Callable[[Graph, Sequence[tuple[int, Ref]]], Ref]
@@ -152,6 +154,20 @@ def total(graph: Graph, terms: Sequence[tuple[int | Fraction, Ref]]) -> Ref:
 def infinity(graph: Graph, sign: int) -> Ref:
     """Infinity, or minus infinity."""
     return Ref(graph.scale(graph.named_constant("inf"), sign), ())
+
+
+def holds(graph: Graph, constraint: Constraint, dims: Mapping[int, Dim]) -> Ref:
+    """Where a constraint of labels with dims holds, over these in order."""
+    labels = tuple(sorted({*constraint.form.labels}))
+    sizes = {x: dims[x] for x in labels}
+    return Ref(graph.product(labels, [], constraints=[constraint], sizes=sizes), labels)
+
+
+def number(graph: Graph, value: float) -> Ref:
+    """A whole number, or infinity of either sign."""
+    if isinf(value):
+        return infinity(graph, 1 if value > 0 else -1)
+    return Ref(graph.constant(int(value)), ())
 
 
 def infinite(node: Node) -> int:

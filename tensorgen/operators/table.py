@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -116,9 +116,26 @@ class Transfer(NamedTuple):
     reverse: Callable[[Graph, Call, Node, Sequence[Dim]], Node] | None = None
 
 
-def same_dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
-    """The dims of a result that has the shape of the first argument."""
-    return args[0].dims
+Dims = Callable[[Sequence[Node], Mapping[str, object]], tuple[Dim, ...]]
+"""The dims of a result, by the arguments and parameters of a call."""
+
+
+def shape_of(argument: int) -> Dims:
+    """The dims of a result that has the shape of an argument."""
+    return lambda args, params: args[argument].dims
+
+
+same_dims = shape_of(0)
+
+
+def given_shape(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
+    """The dims of a result that has a parameter for its shape."""
+    return cast(tuple[Dim, ...], params["shape"])
+
+
+def no_partials(graph: Graph, node: Call) -> list[Partial]:
+    """The derivative of what changes in steps alone."""
+    return []
 
 
 Make = Callable[[Graph, str, Sequence[Node]], Node]
@@ -137,7 +154,8 @@ class Operator:
     """A function of whole arrays.
 
     `dims` gives the result's dims from the arguments and parameters. `derivative`
-    gives products, or carries tangents and cotangents of each argument. `expand`, if
+    gives products, or carries tangents and cotangents of each argument that has any.
+    `expand`, if
     given, writes a value in terms of other nodes when code is emitted; otherwise
     `numpy` is the template of a call. Where the call `scales` its argument,
     contractions open it, so that nothing large is scaled first. A `view` may share the
@@ -155,8 +173,8 @@ class Operator:
     """
 
     name: str
-    dims: Callable[[Sequence[Node], Mapping[str, object]], tuple[Dim, ...]]
-    derivative: Callable[[Graph, Call], list[Partial]] | tuple[Transfer, ...]
+    dims: Dims
+    derivative: Callable[[Graph, Call], list[Partial]] | tuple[Transfer | None, ...]
     numpy: str = ""
     expand: Callable[[Graph, Call], Node] | None = None
     params: tuple[str, ...] = field(default=())

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.operators.references.places import PLACES
+from tensorgen.operators.references.walks import WALKS
 from tensorgen.operators.references.whole_arrays import OPERATORS
 from tensorgen.verify.exact_functions import functions
 
@@ -24,11 +26,8 @@ OF_ANY_NUMBERS = (
     *("max", "min", "supremum", "lower_median", "upper_median", "median"),
     *("prod", "prod_others"),
     *("max_by_key", "min_by_key", "prod_by_key", "prod_others_by_key"),
-    *("argsort", "interval", "running_product", "running_max", "running_min"),
-    *("filtered", "ranks", "last_place", "count_within", "count_below"),
-    *("tie", "tie_of_key", "begin_at", "begin_above", "joint_order"),
-    *("count_keys_before", "count_keys_within"),
-    *("count_joint_before", "count_joint_within", "sums_between", "spread_between"),
+    *PLACES,
+    *WALKS,
 )
 
 

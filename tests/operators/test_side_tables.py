@@ -16,12 +16,12 @@ ALLOWED = {
     "operators/references/rows.py": {"FUNCTIONS"},
     "operators/references/whole_arrays.py": {"OPERATORS"},
     "operators/references/places.py": {"PLACES"},
+    "operators/references/walks.py": {"WALKS"},
     "operators/references/spectral.py": {"OPERATORS"},
     # On which sides of a kink a value stands still.
     "operators/conditions/still.py": {"_BEYOND"},
     # Rewrites of nodes, made of modules that read the rows.
     "operators/stable/__init__.py": {"_MAP_RULES"},
-    "passes/steps/accumulate.py": {"WALKS"},
     # What LaTeX has commands for, and how docstrings write reductions.
     "explanation/latex.py": {"_FUNCTIONS"},
     "explanation/formula_tree.py": {"REDUCTIONS"},

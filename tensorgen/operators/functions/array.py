@@ -15,7 +15,7 @@ from typing import Literal
 
 from tensorgen.ir.dims import ONE, Dim, tuple_text
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Node, delta
+from tensorgen.ir.nodes import Constraint, Lookup, Node, delta
 
 Label = Hashable
 Place = str | tuple[str, int]
@@ -183,6 +183,23 @@ def replaced(
         constraints=[constraint],
         sizes={axis: length},
     )
+
+
+def taken(
+    build: Build, x: Array, labels: Sequence[Label], at: Array, shift: int = 0
+) -> Array:
+    """The entries of x that an index array takes along `OLD`, or so far behind them."""
+    axes = range(at.order)
+    place = Lookup(at.node, at.labels(axes))
+    batch = union([x, at])
+    sizes: dict[Label, Dim] = dict(zip(place.labels, at.node.dims, strict=True))
+    node = build.graph.product(
+        (*batch, *axes),
+        [(x.node, x.labels(labels))],
+        constraints=[delta({OLD: 1, place: -1}, -shift)],
+        sizes=sizes,
+    )
+    return Array(node, batch)
 
 
 def squeeze_axes(build: Build, x: Array, axes: Sequence[int]) -> Array:

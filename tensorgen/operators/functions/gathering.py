@@ -9,7 +9,7 @@ from __future__ import annotations
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Lookup, delta
-from tensorgen.operators.functions.array import OLD, Array, Build, Label, Misuse
+from tensorgen.operators.functions.array import OLD, Array, Build, Label, Misuse, taken
 from tensorgen.operators.functions.reductions import normal_axis
 from tensorgen.operators.scans import places
 
@@ -40,7 +40,7 @@ def searchsorted(build: Build, a: Array, v: Array) -> Array:
     """How many entries of a, which rise, are below each of v: an index array."""
     if a.order != 1 or a.batch:
         raise Misuse("'searchsorted' looks in one vector", [("a", tuple_text(a.shape))])
-    return Array(places.count(build.graph, a.node, v.node, strict=True), v.batch)
+    return Array(places.place(build.graph, "count_below", a.node, v.node), v.batch)
 
 
 def take_along_axis(build: Build, x: Array, indices: Array, axis: int = -1) -> Array:
@@ -62,18 +62,8 @@ def _without(x: Array, axis: int) -> tuple[Dim, ...]:
 
 
 def _taken(build: Build, x: Array, indices: Array, axis: int) -> Array:
-    labels: list[Label] = list(range(x.order))
-    at = Lookup(indices.node, indices.labels(labels))
-    batch = tuple(dict.fromkeys((*x.batch, *indices.batch)))
-    sizes: dict[Label, Dim] = dict(zip(at.labels, at.node.dims, strict=True))
-    labels[axis] = OLD
-    node = build.graph.product(
-        (*batch, *range(x.order)),
-        [(x.node, x.labels(labels))],
-        constraints=[delta({OLD: 1, at: -1})],
-        sizes=sizes,
-    )
-    return Array(node, batch)
+    labels = [OLD if k == axis else k for k in range(x.order)]
+    return taken(build, x, labels, indices)
 
 
 def one_hot(build: Build, indices: Array, n: Dim | None = None) -> Array:

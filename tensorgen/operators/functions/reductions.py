@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import inf, isinf
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Ref, is_zero
+from tensorgen.operators import scalar
 from tensorgen.operators.calls import OPERATORS, apply
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
@@ -35,8 +35,8 @@ from tensorgen.operators.functions.array import (
     shorter,
 )
 from tensorgen.operators.matrices.spectral import singular_values
-from tensorgen.operators.scalar import infinity
 from tensorgen.operators.scans.keys import same_key, turned
+from tensorgen.operators.scans.monoids import MONOIDS
 from tensorgen.operators.scans.ranks import (
     counted,
     is_made_apart,
@@ -205,19 +205,13 @@ def _call(
     operator: str, fill: float, build: Build, x: Array, axes: Sequence[int], mask: Mask
 ) -> Array:
     """Apply a row of operators, with `fill` for what the mask leaves out."""
-    filling = _filling(build, fill)
+    filling = Array(scalar.number(build.graph, fill).node)
     if not axes:
         return x
     whole = mask.whole(build)
     if whole is not None:
         x = elementwise(build, "where", [whole, x, filling])
     return _over(build, operator, x, axes)
-
-
-def _filling(build: Build, fill: float) -> Array:
-    if isinf(fill):
-        return Array(infinity(build.graph, 1 if fill > 0 else -1).node)
-    return number(build, int(fill))
 
 
 def _over(build: Build, operator: str, x: Array, axes: Sequence[int]) -> Array:
@@ -260,10 +254,9 @@ _WHOLE = Mask()
 
 sum_ = _builder(_sum)
 mean = _builder(_mean)
-prod = _builder(partial(_call, "prod", 1))
-max_ = _builder(partial(_call, "max", -inf))
-min_ = _builder(partial(_call, "min", inf))
-logsumexp = _builder(partial(_call, "logsumexp", -inf))
+max_, min_, logsumexp, prod = (
+    _builder(partial(_call, row.name, row.empty)) for row in MONOIDS.values()
+)
 
 
 def median(

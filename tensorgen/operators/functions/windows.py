@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorgen.ir.dims import Dim, tuple_text
-from tensorgen.ir.nodes import Lookup, delta
+from tensorgen.ir.nodes import delta
 from tensorgen.operators.functions.arithmetic import (
     elementwise,
     matmul,
@@ -22,6 +22,7 @@ from tensorgen.operators.functions.array import (
     number,
     product,
     replaced,
+    taken,
 )
 from tensorgen.operators.functions.linalg import diag, inv
 from tensorgen.operators.functions.making import flip
@@ -85,22 +86,12 @@ def _knots(xp: Array, fp: Array, name: str) -> None:
 
 def _at(build: Build, v: Array, left: Array, shift: int = 0) -> Array:
     """The entries of a vector at places, or at those behind them."""
-    axes = range(left.order)
-    at = Lookup(left.node, left.labels(axes))
-    batch = tuple(dict.fromkeys((*v.batch, *left.batch)))
-    sizes: dict[Label, Dim] = dict(zip(at.labels, at.node.dims, strict=True))
-    node = build.graph.product(
-        (*batch, *axes),
-        [(v.node, v.labels((OLD,)))],
-        constraints=[delta({OLD: 1, at: -1}, -shift)],
-        sizes=sizes,
-    )
-    return Array(node, batch)
+    return taken(build, v, (OLD,), left, shift)
 
 
 def _places(build: Build, x: Array, xp: Array) -> Array:
     build.require(2, xp.shape[0], "interpolation", "xp")
-    return Array(places.interval(build.graph, x.node, xp.node), x.batch)
+    return Array(places.place(build.graph, "interval", x.node, xp.node), x.batch)
 
 
 def _share(build: Build, x: Array, xp: Array, left: Array) -> Array:

@@ -14,22 +14,23 @@ def _{name}_by_key(x: Array, keys: Any, *shape: int) -> Array:
 '''
 
 
-def _count(name: str, word: str, side: str) -> str:
+def _search(name: str, words: str, side: str, of_nan: str) -> str:
     return f'''
 def _{name}(keys: Array, limits: Array) -> Any:
-    """Return how many of sorted keys are {word} each limit; none for a NaN."""
+    """Return {words}."""
     found = np.searchsorted(keys, limits, side="{side}")
-    return np.where(np.isnan(limits), 0, found)
+    return np.where(np.isnan(limits), {of_nan}, found)
 '''
+
+
+def _count(name: str, word: str, side: str) -> str:
+    words = f"how many of sorted keys are {word} each limit; none for a NaN"
+    return _search(name, words, side, "0")
 
 
 def _begin(name: str, word: str, side: str) -> str:
-    return f'''
-def _{name}(keys: Array, limits: Array) -> Any:
-    """Return the index of the first of sorted keys {word} each limit."""
-    found = np.searchsorted(keys, limits, side="{side}")
-    return np.where(np.isnan(limits), len(keys), found)
-'''
+    words = f"the index of the first of sorted keys {word} each limit"
+    return _search(name, words, side, "len(keys)")
 
 
 BY_KEY: dict[str, str] = {

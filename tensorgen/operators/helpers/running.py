@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+
+def _running(
+    name: str, words: str, ufunc: str, x: str = "x", found: str = "found"
+) -> tuple[str, str]:
+    """What accumulates, by a library that does and by one that does not."""
+    head = f"""
+def _running_{name}({x}: Array, axis: int = 0) -> Array:
+    \"\"\"Return the {words}"""
+    return (
+        f'''{head}."""
+    return np.{ufunc}.accumulate({x}, axis=axis)
+''',
+        f'''{head}, in sweeps that double."""
+    {found}, step = np.moveaxis({x}, axis, 0).copy(), 1
+    while step < len({found}):
+        {found}[step:] = np.{ufunc}({found}[step:], {found}[:-step])
+        step *= 2
+    return np.moveaxis({found}, 0, axis)
+''',
+    )
+
+
+_MAX = _running("max", "largest entry so far", "maximum")
+_MIN = _running("min", "smallest entry so far", "minimum")
+_LOGSUMEXP = _running(
+    "logsumexp", "logarithms of the running sums of exp(z)", "logaddexp", "z", "sums"
+)
+
 RUNNING: dict[str, str] = {
-    "_running_max": '''
-def _running_max(x: Array, axis: int = 0) -> Array:
-    """Return the largest entry so far."""
-    return np.maximum.accumulate(x, axis=axis)
-''',
-    "_running_min": '''
-def _running_min(x: Array, axis: int = 0) -> Array:
-    """Return the smallest entry so far."""
-    return np.minimum.accumulate(x, axis=axis)
-''',
+    "_running_max": _MAX[0],
+    "_running_min": _MIN[0],
     "_tied_mean": '''
 def _tied_mean(x: Array, top: Array, v: Array, axis: int = 0) -> Array:
     """Return for each i the mean of the v[j] with j <= i where x[j] equals top[i].
@@ -179,24 +199,16 @@ def _running_share(z: Array, level: Array, w: Array, axis: int = 0) -> Array:
     back = np.cumsum(np.flip(np.exp(middle - level) * w, axis), axis=axis)
     return np.exp(z - middle) * np.flip(back, axis)
 ''',
-    "_running_logsumexp": '''
-def _running_logsumexp(z: Array, axis: int = 0) -> Array:
-    """Return the logarithms of the running sums of exp(z)."""
-    return np.logaddexp.accumulate(z, axis=axis)
-''',
+    "_running_logsumexp": _LOGSUMEXP[0],
 }
 
 # For libraries without `accumulate`.
 
-RUNNING_EXTREME = '''
-def _running_{name}(x: Array, axis: int = 0) -> Array:
-    """Return the {word} entry so far, in sweeps that double."""
-    found, step = np.moveaxis(x, axis, 0).copy(), 1
-    while step < len(found):
-        found[step:] = np.{function}(found[step:], found[:-step])
-        step *= 2
-    return np.moveaxis(found, 0, axis)
-'''
+RUNNING_IN_SWEEPS = {
+    "_running_max": _MAX[1],
+    "_running_min": _MIN[1],
+    "_running_logsumexp": _LOGSUMEXP[1],
+}
 
 
 SUMS_BY_TIE = '''
@@ -253,15 +265,4 @@ def _filtered_by(x: Array, a: Array, back: bool = False) -> Array:
         gains[step:] = gains[step:] * gains[:-step]
         step *= 2
     return y
-'''
-
-
-RUNNING_LOGSUMEXP = '''
-def _running_logsumexp(z: Array, axis: int = 0) -> Array:
-    """Return the logarithms of the running sums of exp(z), in sweeps that double."""
-    sums, step = np.moveaxis(z, axis, 0).copy(), 1
-    while step < len(sums):
-        sums[step:] = np.logaddexp(sums[step:], sums[:-step])
-        step *= 2
-    return np.moveaxis(sums, 0, axis)
 '''

@@ -13,7 +13,7 @@ from typing import cast
 from tensorgen.ir.dims import Dim, combinations
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node
-from tensorgen.operators.table import Operator, Partial
+from tensorgen.operators.table import Operator, given_shape, no_partials
 
 
 def packed(graph: Graph, node: Node, count: int) -> Node:
@@ -38,27 +38,19 @@ def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]
     return *dims[: axes[0]], combinations(dims[axes[0]], len(axes))
 
 
-def _shape(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
-    return cast(tuple[Dim, ...], params["shape"])
-
-
-def _no_partials(graph: Graph, node: Call) -> list[Partial]:
-    return []
-
-
 ROWS = (
     Operator(
         "packed",
         _dims,
-        _no_partials,
+        no_partials,
         "_packed({0}{axis})",
         params=("axes",),
         internal=True,
     ),
     Operator(
         "unpacked",
-        _shape,
-        _no_partials,
+        given_shape,
+        no_partials,
         "_unpacked({0}, {shape})",
         params=("shape",),
         internal=True,

@@ -1,4 +1,7 @@
-"""What computed index arrays mean, and sums between places, written in NumPy."""
+"""What computed index arrays mean, and sums between places, written in NumPy.
+
+Numbers are compared by their real parts, or as who has numbers of his own says.
+"""
 
 from __future__ import annotations
 
@@ -8,71 +11,70 @@ from typing import Any, Literal
 import numpy as np
 
 Array = Any
-Axes = tuple[int, ...]
+Compared = Callable[[str, Array, Array], Array]
+"""What a symbol says of two arrays, entry by entry."""
+
+COMPARE: dict[str, Callable[[Array, Array], Array]] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+}
 
 
-def argsort(x: Array, along: Axes, bound: int) -> Array:
+def by_real(symbol: str, x: Array, y: Array) -> Array:
+    """What a symbol says of the real parts."""
+    return COMPARE[symbol](x.real, y.real)
+
+
+def argsort(x: Array, along: tuple[int, ...]) -> Array:
     """Return the places of the entries along an axis, the smallest first."""
     return np.argsort(x.real, axis=along[0], kind="stable")
 
 
-def interval(x: Array, knots: Array, bound: int) -> Array:
+def interval(x: Array, knots: Array) -> Array:
     """Return the number of the last knot that is not above each x, but the last one."""
-    inner = knots.real[1:-1]
-    return np.sum(x.real[..., None] >= inner, axis=-1)
+    return np.sum(x.real[..., None] >= knots.real[1:-1], axis=-1)
 
 
-def ranks(keys: Array, order: Array, bound: int) -> Array:
-    """Return the place of each entry in order."""
-    return np.argsort(order)
+def counted(symbol: str, skipped: bool = False) -> Callable[..., Array]:
+    """How many keys a limit takes in; or how many come before the first of these."""
+
+    def count(keys: Array, limits: Array, compared: Compared = by_real) -> Array:
+        found = np.sum(compared(symbol, keys, limits[..., None]), axis=-1, dtype=int)
+        return len(keys) - found if skipped else found
+
+    return count
 
 
-def last_place(keys: Array, number: Array, bound: int) -> Array:
-    """Return the last of so many places, or 0."""
-    return np.maximum(number - 1, 0)
+def tie(beyond: int) -> Callable[..., Array]:
+    """The place of the first key that equals each x, or one behind all and beyond."""
 
-
-def count_within(keys: Array, limits: Array, bound: int) -> Array:
-    """Return how many keys are at most each limit."""
-    return np.sum(keys.real <= limits.real[..., None], axis=-1)
-
-
-def count_below(keys: Array, limits: Array, bound: int) -> Array:
-    """Return how many keys are below each limit."""
-    return np.sum(keys.real < limits.real[..., None], axis=-1)
-
-
-def begin(compare: Callable[[Array, Array], Array]) -> Callable[..., Array]:
-    """The place of the first key that a limit does not exclude."""
-
-    def place(keys: Array, limits: Array, bound: int) -> Array:
-        skipped = ~compare(keys.real, limits.real[..., None])
-        return np.sum(skipped, axis=-1) if len(keys) else np.zeros(limits.shape, int)
+    def place(keys: Array, x: Array, compared: Compared = by_real) -> Array:
+        equal = compared("==", keys, x[..., None])
+        none = np.full((*x.shape, 1), True)
+        found = np.argmax(np.concatenate([equal, none], axis=-1), axis=-1)
+        return np.where(found == len(keys), len(keys) + beyond, found)
 
     return place
 
 
-def joint_order(_: Array, keys: Array, places: Array, bound: int) -> Array:
-    """Return the entries in the order of keys, and of places where these are alike."""
-    return np.lexsort((places, keys))
-
-
-def count_joint(compare: Callable[[Array, Array], Array]) -> Callable[..., Array]:
+def count_joint(symbol: str) -> Callable[..., Array]:
     """How many pairs of a key and a place come before others, or are these too."""
 
-    def count(
-        _: Array, keys: Array, places: Array, key: Array, place: Array, bound: int
-    ) -> Array:
+    def count(_: Array, keys: Array, places: Array, key: Array, place: Array) -> Array:
         key, place = key[..., None], place[..., None]
-        before = (keys < key) | ((keys == key) & compare(places, place))
-        return np.sum(before, axis=-1)
+        alike = (keys == key) & COMPARE[symbol](places, place)
+        return np.sum((keys < key) | alike, axis=-1)
 
     return count
 
 
 def count_keys(side: Literal["left", "right"]) -> Callable[..., Array]:
     """How many keys in order are before others, or are these too."""
-    return lambda _, ordered, keys, bound: np.searchsorted(ordered, keys, side)
+    return lambda _, ordered, keys: np.searchsorted(ordered, keys, side)
 
 
 def sums_between(x: Array, low: Array, high: Array) -> Array:
@@ -89,30 +91,18 @@ def spread_between(w: Array, low: Array, high: Array, shape: tuple[int, ...]) ->
     return found
 
 
-def tie(beyond: int) -> Callable[[Array, Array, int], Array]:
-    """The place of the first key that equals each x, or one behind all and beyond."""
-
-    def place(keys: Array, x: Array, bound: int) -> Array:
-        equal = keys.real == x.real[..., None]
-        none = np.full((*x.shape, 1), True)
-        found = np.argmax(np.concatenate([equal, none], axis=-1), axis=-1)
-        return np.where(found == len(keys), len(keys) + beyond, found)
-
-    return place
-
-
 PLACES: dict[str, Callable[..., Array]] = {
     "argsort": argsort,
     "interval": interval,
-    "ranks": ranks,
-    "last_place": last_place,
-    "count_within": count_within,
-    "count_below": count_below,
-    "begin_at": begin(np.greater_equal),
-    "begin_above": begin(np.greater),
-    "joint_order": joint_order,
-    "count_joint_before": count_joint(np.less),
-    "count_joint_within": count_joint(np.less_equal),
+    "ranks": lambda keys, order: np.argsort(order),
+    "last_place": lambda keys, number: np.maximum(number - 1, 0),
+    "count_within": counted("<="),
+    "count_below": counted("<"),
+    "begin_at": counted(">=", skipped=True),
+    "begin_above": counted(">", skipped=True),
+    "joint_order": lambda _, keys, places: np.lexsort((places, keys)),
+    "count_joint_before": count_joint("<"),
+    "count_joint_within": count_joint("<="),
     "count_keys_before": count_keys("left"),
     "count_keys_within": count_keys("right"),
     "sums_between": sums_between,

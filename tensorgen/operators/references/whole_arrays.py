@@ -14,6 +14,7 @@ import numpy as np
 from tensorgen.operators.references import spectral as spectral_reference
 from tensorgen.operators.references.complex_parts import is_complex, join
 from tensorgen.operators.references.places import PLACES
+from tensorgen.operators.references.walks import WALKS
 
 # An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
 Array = Any
@@ -139,7 +140,8 @@ def by_key(
     def reduced(x: Array, keys: Array, shape: tuple[int, ...]) -> Array:
         found = np.full(shape, start, dtype=x.dtype)
         for key in {*keys.ravel().tolist()}:
-            found[key] = reduce(x[keys == key], (0,))
+            # In arrays of objects a number has no axes.
+            found[key] = np.asarray(reduce(x[keys == key], (0,)))[()]
         return found
 
     return reduced
@@ -191,60 +193,9 @@ def running_logsumexp(z: Array, along: Axes) -> Array:
     return np.stack(sums, axis=along[0]) if sums else z
 
 
-def running_mean(z: Array, level: Array, v: Array, along: Axes) -> Array:
-    """Return the sums of `exp(z[j] - level[i]) * v[j]` over j <= i."""
-    axis = along[0] - v.ndim
-    z, level, v = (np.moveaxis(x, axis, -1) for x in (z, level, v))
-    difference = z[..., None, :] - level[..., :, None]
-    counts = np.tri(z.shape[-1], dtype=bool)
-    triangle = np.where(counts, np.exp(np.where(counts, difference, 0.0)), 0.0)
-    return np.moveaxis(np.sum(triangle * v[..., None, :], axis=-1), -1, axis)
-
-
-def filtered(x: Array, a: Array) -> Array:
-    """Return y with y[t] = x[t] + a * y[t - 1]."""
-    rows = [*x[:1]]
-    for row in x[1:]:
-        rows.append(row + a * rows[-1])
-    return np.array(rows).reshape(x.shape)
-
-
-def filtered_by(x: Array, a: Array) -> Array:
-    """Return y with y[t + 1] = x[t + 1] + a[t] * y[t]."""
-    rows = [*x[:1]]
-    for row, gain in zip(x[1:], a, strict=True):
-        rows.append(row + gain * rows[-1])
-    return np.array(rows).reshape(x.shape)
-
-
 def squared_distances(x: Array, y: Array, scale: Array = 1) -> Array:
     """Return the sums over k of (scale[k] * (x[i, k] - y[j, k]))**2."""
     return np.sum((scale * (x[:, None, :] - y[None, :, :])) ** 2, axis=-1)
-
-
-def running_share(z: Array, level: Array, w: Array, along: Axes) -> Array:
-    """Return the sums of `exp(z[j] - level[i]) * w[i]` over i >= j."""
-    axis = along[0] - w.ndim
-    z, level, w = (np.flip(x, axis) for x in (z, level, w))
-    return np.flip(running_mean(-level, -z, w, along), axis)
-
-
-def tied_mean(x: Array, top: Array, v: Array, along: Axes) -> Array:
-    """Return the means of the v[j] with j <= i where x[j] equals top[i]."""
-    return _of_ties(x, top, v, along[0] - v.ndim, "ij")
-
-
-def tied_share(x: Array, top: Array, w: Array, along: Axes) -> Array:
-    """Return the shares of each x[j] in w[i], where it is one of those equal top[i]."""
-    return _of_ties(x, top, w, along[0] - w.ndim, "ji")
-
-
-def _of_ties(x: Array, top: Array, v: Array, axis: int, pair: str) -> Array:
-    x, top, v = (np.moveaxis(one, axis, -1) for one in (x, top, v))
-    ties = (x[..., None, :] == top[..., :, None]) & np.tri(x.shape[-1], dtype=bool)
-    triangle = ties / ties.sum(axis=-1, keepdims=True)
-    found = np.einsum(f"...ij,...{pair[1]}->...{pair[0]}", triangle, v)
-    return np.moveaxis(found, -1, axis)
 
 
 def cholesky(a: Array) -> Array:
@@ -271,6 +222,7 @@ def reshape(x: Array, shape: tuple[int, ...]) -> Array:
 
 OPERATORS: dict[str, Callable[..., Array]] = {
     **PLACES,
+    **WALKS,
     **spectral_reference.OPERATORS,
     "cholesky": cholesky,
     "expm": expm,
@@ -305,19 +257,8 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "packed": packed,
     "unpacked": unpacked,
     "running_logsumexp": running_logsumexp,
-    "running_mean": running_mean,
-    "running_share": running_share,
-    "running_product": lambda x: np.cumprod(x, axis=0),
-    "running_max": lambda x, along: np.maximum.accumulate(x, axis=along[0]),
-    "running_min": lambda x, along: np.minimum.accumulate(x, axis=along[0]),
-    "tied_mean": tied_mean,
-    "tied_share": tied_share,
     "distances": lambda x, y: np.sqrt(squared_distances(x, y)),
     "scaled_distances": lambda x, y, s: np.sqrt(squared_distances(x, y, s)),
     "squared_distances": squared_distances,
     "scaled_squared_distances": squared_distances,
-    "filtered": filtered,
-    "filtered_back": lambda x, a: filtered(x[::-1], a)[::-1],
-    "filtered_by": filtered_by,
-    "filtered_back_by": lambda x, a: filtered_by(x[::-1], a[::-1])[::-1],
 }

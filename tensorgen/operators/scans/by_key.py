@@ -6,35 +6,28 @@ are the first of x, become one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
-from typing import cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Label, Lookup, Node, Product, Ref, delta
-from tensorgen.operators.scalar import apply, power, times
-from tensorgen.operators.table import Operator, Partial
+from tensorgen.operators.scalar import apply, power
+from tensorgen.operators.scans.monoids import all_but_two, ties
+from tensorgen.operators.table import (
+    Operator,
+    Partial,
+    given_shape,
+    no_partials,
+    same_dims,
+)
 
 Params = Mapping[str, object]
-
-
-def _shape(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
-    return cast(tuple[Dim, ...], params["shape"])
 
 
 def _read_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
     x, _, read = args
     return (*read.dims, *x.dims[1:])
-
-
-def _own_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
-    return args[0].dims
-
-
-def _no_partials(graph: Graph, node: Call) -> list[Partial]:
-    # It is the level of a sum, which does not depend on it.
-    return []
 
 
 def _entry(own: Node, labels: Sequence[Label | tuple[str, int]]) -> Lookup:
@@ -63,9 +56,8 @@ def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     by_key = ("key", *axes[own.order :])
     sizes = dict(enumerate(x.dims))
     read = graph.product(axes, [(node, by_key)], constraints=[tie], sizes=sizes)
-    hit = apply(graph, "equal", Ref(x, axes), Ref(read, axes))
-    size = {"key": node.dims[0]}
-    count = graph.product(by_key, [hit], constraints=[tie], sizes=size)
+    size: dict[Hashable, Dim] = {"key": node.dims[0]}
+    hit, count = ties(graph, Ref(x, axes), Ref(read, axes), by_key, [tie], size)
     one = Ref(graph.constant(1), ())
     least = apply(graph, "maximum", Ref(count, tuple(range(count.order))), one)
     return _weighted(node, hit.node, power(graph, least, -1).node)
@@ -77,34 +69,17 @@ def _prod_partials(graph: Graph, node: Call) -> list[Partial]:
 
 
 def _prod_others_partials(graph: Graph, node: Call) -> list[Partial]:
-    # By x[j] with j != i of the same key, the product of all but i and j: that of the
-    # others among x with a one in place of x[i].
-    x, own, _ = node.args
-    first, rest = range(own.order), tuple(range(own.order, x.order))
+    x, own, whole = node.args
+    first = tuple(range(own.order))
+    shape = (whole.dims[0], *x.dims)
+
+    def others(without: Node) -> Node:
+        whole = graph.call("prod_by_key", [without, own], shape, shape=shape)
+        return graph.call("prod_others_by_key", [without, own, whole], without.dims)
+
     other = tuple(x.order + axis for axis in first)
-    equal = [
-        apply(
-            graph,
-            "equal",
-            Ref(graph.iota(x.dims[axis]), (axis,)),
-            Ref(graph.iota(x.dims[axis]), (twin,)),
-        )
-        for axis, twin in zip(first, other, strict=True)
-    ]
-    same = times(graph, *equal)
-    one = Ref(graph.constant(1), ())
-    chosen = apply(graph, "where", same, one, Ref(x, (*other, *rest)))
-    every = (*other, *first, *rest)
-    dims = (*(x.dims[axis] for axis in first), *x.dims)
-    turned = graph.product(every, [chosen], sizes=dict(zip(every, dims, strict=True)))
-    size = node.args[2].dims[0]
-    shape = (size, *x.dims)
-    whole = graph.call("prod_by_key", [turned, own], shape, shape=shape)
-    others = graph.call("prod_others_by_key", [turned, own, whole], dims)
-    tie = delta({Lookup(own, tuple(first)): 1, Lookup(own, other): -1})
-    different = apply(graph, "logical_not", same)
-    factors = ((others, every), different)
-    return [Partial(x, (*other, *rest), factors=factors, constraints=(tie,))]
+    tie = delta({Lookup(own, first): 1, Lookup(own, other): -1})
+    return all_but_two(graph, x, first, others, True, (tie,))
 
 
 _ByKey = partial(Operator, keyed=True)
@@ -113,7 +88,7 @@ ROWS = (
     *(
         _ByKey(
             f"{name}_by_key",
-            _shape,
+            given_shape,
             rule,
             f"_{name}_by_key({{0}}, {{1}}, {{shape}})",
             params=("shape",),
@@ -126,9 +101,10 @@ ROWS = (
     ),
     _ByKey(
         "prod_others_by_key",
-        _own_dims,
+        same_dims,
         _prod_others_partials,
         "_prod_others_by_key({0}, {1}, {2})",
     ),
-    _ByKey("max_of_alike", _read_dims, _no_partials, "_max_of_alike({0}, {1}, {2})"),
+    # It is the level of a sum, which does not depend on it.
+    _ByKey("max_of_alike", _read_dims, no_partials, "_max_of_alike({0}, {1}, {2})"),
 )

@@ -25,9 +25,11 @@ from tensorgen.ir.nodes import (
     Product,
     Ref,
     delta,
+    labels_of,
 )
 from tensorgen.operators.promise_calls import stopped
-from tensorgen.operators.scalar import apply, infinity
+from tensorgen.operators.scalar import apply, holds, ref
+from tensorgen.operators.scans.monoids import MONOIDS
 from tensorgen.operators.scans.ranks import tied
 
 Keys = tuple[Lookup, Lookup]
@@ -40,16 +42,15 @@ Reduced = Callable[[Node, tuple[int, ...]], Node]
 
 
 class Keyed(NamedTuple):
-    """The delta `own == label + shift`, with the entries of `own` below `size`.
+    """The delta `own == at + shift` of a label or of an entry of another index array.
 
-    The label is below `limit`.
+    The entries of `own` are below `size`, and so is what they equal.
     """
 
     own: Lookup
-    label: Label
+    at: Atom
     shift: Dim
     size: Dim
-    limit: Dim
 
 
 def compared(mask: Ref) -> Keys | None:
@@ -73,13 +74,8 @@ def same_key(graph: Graph, mask: Ref) -> Ref | None:
     first, second = (_atom(arg.under(mask)) for arg in node.args)
     if first is None or second is None or first == second:
         return None
-    tie = delta({first: 1, second: -1})
-    labels = tuple(sorted({*tie.form.labels}))
     dims = dict(zip(mask.labels, node.dims, strict=True))
-    made = graph.product(
-        labels, [], constraints=[tie], sizes={x: dims[x] for x in labels}
-    )
-    return Ref(made, labels)
+    return holds(graph, delta({first: 1, second: -1}), dims)
 
 
 def _atom(ref: Ref) -> Atom | None:
@@ -99,56 +95,38 @@ def equated(constraint: Constraint) -> Keys | None:
     return (first, second) if alike else None
 
 
-def keyed(constraint: Constraint, dims: Mapping[Label, Dim]) -> Keyed | None:
-    """What a delta of an entry and a label says, where the label stays below its bound.
+def keyed(constraint: Constraint, dims: Mapping[Label, Dim]) -> list[Keyed]:
+    """What a delta says of an entry, of which it is known that it stays below a bound.
 
     `dims` are those of all labels.
     """
-    kind, (terms, const) = constraint
-    if kind != "eq" or sorted(c for _, c in terms) != [-1, 1]:
-        return None
-    for (own, sign), (label, _) in (terms, terms[::-1]):
-        if isinstance(own, Lookup) and isinstance(label, int):
-            size, shift = index_bound(own.node), const * -sign
-            if size is None or len({*own.labels}) < len(own.labels):
-                return None
-            limit = dims[label]
-            fits = shift.is_nonnegative() and (size - limit - shift).is_nonnegative()
-            return Keyed(own, label, shift, size, limit) if fits else None
-    return None
+    found = []
+    for own, at in constraint.compared("eq"):
+        size = index_bound(own.node) if isinstance(own, Lookup) else None
+        if size is None or len({*own.labels}) < len(own.labels):
+            continue
+        shift = constraint.form.const * -constraint.form.coefficient(own)
+        if isinstance(at, Lookup):
+            fits = equated(constraint) is not None
+        else:
+            fits = within(dims[at], shift, size)
+        if fits:
+            found.append(Keyed(own, at, shift, size))
+    return found
+
+
+def within(size: Dim, shift: Dim, length: Dim) -> bool:
+    """Whether the entries `shift … size - 1 + shift` are those of an axis."""
+    return shift.is_nonnegative() and (length - size - shift).is_nonnegative()
 
 
 # Reductions by key
 
 
-def neutral(graph: Graph, operator: str) -> Ref | None:
-    """What a reduction gives of no entries, if it can be made by key."""
-    match operator:
-        case "max":
-            return infinity(graph, -1)
-        case "min":
-            return infinity(graph, 1)
-        case "prod":
-            return Ref(graph.constant(1), ())
-    return None
-
-
-class _Read(NamedTuple):
-    """The delta `own == at + shift` of a label or of an entry of another index array.
-
-    The entries of `own` are below `size`.
-    """
-
-    own: Lookup
-    at: Atom
-    shift: Dim
-    size: Dim
-
-
 class _Chosen(NamedTuple):
     """Entries `z`, of which a reduction by key takes in all; its labels are axes."""
 
-    key: _Read
+    key: Keyed
     z: Ref
 
 
@@ -162,9 +140,11 @@ def by_key(
     callers would have to say how many keys there are. `reduced` reduces over what is no
     axis of the key.
     """
-    fill = neutral(graph, operator)
-    found = fill and _chosen(graph, x, axes, fill)
-    if not found:
+    known = MONOIDS.get(operator)
+    if known is None or not known.keyed:
+        return None
+    found = _chosen(graph, x, axes, known.neutral(graph))
+    if found is None:
         return None
     (own, at, shift, size), z = found
     if isinstance(at, Lookup) and not isinstance(at.node, Call):
@@ -177,18 +157,48 @@ def by_key(
         over = tuple(a for a, axis in enumerate(z.labels) if axis in others)
         kept = tuple(axis for axis in z.labels if axis not in others)
         z = Ref(reduced(z.node, over), kept)
-    rest = tuple(axis for axis in z.labels if axis not in own.labels)
-    dims = dict(zip(z.labels, z.node.dims, strict=True))
-    turned = graph.product((*own.labels, *rest), [z], sizes=dims)
-    shape = (size, *(dims[axis] for axis in rest))
-    node = graph.call(f"{operator}_by_key", [turned, own.node], shape, shape=shape)
-    out = [axis for axis in range(x.order) if axis not in axes]
-    return graph.product(
-        out,
-        [(node, ("key", *rest))],
-        constraints=[delta({"key": 1, at: -1}, -shift)],
-        sizes={axis: x.dims[axis] for axis in out},
-    )
+    made = _made(graph, operator, z, own, size)
+    out = tuple(axis for axis in range(x.order) if axis not in axes)
+    return made.at(graph, out, at, shift, dict(enumerate(x.dims))).node
+
+
+class _ByKey(NamedTuple):
+    """A reduction by key, which stands in front of the labels of its other axes."""
+
+    node: Node
+    labels: tuple[Label, ...]
+
+    def at(
+        self,
+        graph: Graph,
+        labels: tuple[Label, ...],
+        at: Atom,
+        shift: Dim,
+        sizes: Mapping[Label, Dim],
+    ) -> Ref:
+        """What it is at the key `at + shift`."""
+        found = graph.product(
+            labels,
+            [(self.node, ("key", *self.labels))],
+            constraints=[delta({"key": 1, at: -1}, -shift)],
+            sizes={x: sizes[x] for x in labels},
+        )
+        return Ref(found, labels)
+
+
+def _made(graph: Graph, operator: str, x: Ref, own: Lookup, size: Dim) -> _ByKey:
+    """Reduce the entries of x that an entry of an index array gives one key."""
+    turned, rest = _turned(graph, x, own)
+    shape = (size, *turned.dims[len(own.labels) :])
+    args = [turned, own.node]
+    return _ByKey(graph.call(f"{operator}_by_key", args, shape, shape=shape), rest)
+
+
+def _turned(graph: Graph, x: Ref, own: Lookup) -> tuple[Node, tuple[Label, ...]]:
+    """The entries of x with the axes of a key in front, and its other labels."""
+    rest = tuple(label for label in x.labels if label not in own.labels)
+    sizes = dict(zip(x.labels, x.node.dims, strict=True))
+    return graph.product((*own.labels, *rest), [x], sizes=sizes), rest
 
 
 def _spread(graph: Graph, own: Lookup, others: Sequence[int], x: Node) -> Lookup:
@@ -198,18 +208,27 @@ def _spread(graph: Graph, own: Lookup, others: Sequence[int], x: Node) -> Lookup
     return Lookup(graph.product(labels, [own], sizes=sizes), labels)
 
 
-def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | None:
+def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Node) -> _Chosen | None:
     """What stands at each key in `where(mask, z, fill)`."""
     whole = turned(x)
     if not (isinstance(whole.node, Map) and whole.node.function == "where"):
         return None
     mask, z, rest = (arg.under(whole) for arg in whole.node.args)
-    if rest.node is not fill.node:
+    if rest.node is not fill:
         return None
     constraints, conditions = _parts(graph, mask, axes)
     dims = dict(enumerate(x.dims))
     for constraint in constraints:
-        key = _of_entries(constraint, dims, axes)
+        # Of a key that entries along axes have, and that others read.
+        key = next(
+            (
+                key
+                for key in keyed(constraint, dims)
+                if {*labels_of(key.at)}.isdisjoint(axes)
+                and {*key.own.labels} <= {*axes}
+            ),
+            None,
+        )
         if key is None:
             continue
         left = [c for c in constraints if c is not constraint]
@@ -223,7 +242,7 @@ def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | 
                 constraints=left,
                 sizes={axis: dims[axis] for axis in used},
             )
-            z = apply(graph, "where", Ref(chosen, labels), z, fill)
+            z = apply(graph, "where", Ref(chosen, labels), z, rest)
         if not {*labels_of(key.at)}.isdisjoint(z.labels):
             return None
         every = tuple(sorted({*z.labels, *axes}))
@@ -232,29 +251,6 @@ def _chosen(graph: Graph, x: Node, axes: Sequence[int], fill: Ref) -> _Chosen | 
             z = Ref(graph.product(every, [z], sizes=sizes), every)
         return _Chosen(key, z)
     return None
-
-
-def _of_entries(
-    constraint: Constraint, dims: Mapping[Label, Dim], axes: Collection[int]
-) -> _Read | None:
-    """What a delta says of a key that entries along axes have, and what reads it."""
-    key = keyed(constraint, dims)
-    found = [_Read(key.own, key.label, key.shift, key.size)] if key else []
-    pair = equated(constraint)
-    for own, at in (pair, pair[::-1]) if pair else ():
-        size = index_bound(own.node)
-        if size is not None and len({*own.labels}) == len(own.labels):
-            found.append(_Read(own, at, ZERO, size))
-    for read in found:
-        apart = {*labels_of(read.at)}.isdisjoint(axes)
-        if apart and {*read.own.labels} <= {*axes}:
-            return read
-    return None
-
-
-def labels_of(atom: Atom) -> tuple[int, ...]:
-    """The labels that an atom of a form has."""
-    return atom.labels if isinstance(atom, Lookup) else (atom,)
 
 
 def _parts(
@@ -280,7 +276,7 @@ def over_keys(graph: Graph, x: Node, axes: Sequence[int]) -> Node | None:
     Or with a label in place of b[j]. Must not fire where z has the axis i: it is a
     table of pairs then.
     """
-    minus = infinity(graph, -1)
+    minus = MONOIDS["logsumexp"].neutral(graph)
     out = [axis for axis in range(x.order) if axis not in axes]
     found = _chosen(graph, x, axes, minus)
     if found is None:
@@ -305,37 +301,25 @@ def turned(x: Node) -> Ref:
 # Levels of sums of exponentials
 
 
-def levels(graph: Graph, x: Ref, key: Keyed) -> tuple[Ref, Ref, Ref]:
+def levels(
+    graph: Graph, x: Ref, key: Keyed, dims: Mapping[Label, Dim]
+) -> tuple[Ref, Ref, Ref]:
     """Return levels: the largest entries of x at keys, and at the entries of the key.
 
-    Labels are those of x; in the first the key stands in place of its entries. The last
-    are the first as they are, -inf where there is no entry, as constants too.
+    Labels are those of x, with dims; in the first the one that reads the key stands in
+    place of its entries. The last are the first as they are, -inf where there is no
+    entry, as constants too.
     """
-    own, label, shift, size, limit = key
-    rest = tuple(a for a in x.labels if a not in own.labels)
-    sizes = dict(zip(x.labels, x.node.dims, strict=True))
-    turned = graph.product((*own.labels, *rest), [x], sizes=sizes)
-    shape = (size, *(sizes[a] for a in rest))
-    node = graph.call("max_by_key", [turned, own.node], shape, shape=shape)
-    level = apply(graph, "level", Ref(node, tuple(range(node.order)))).node
-
-    def read(
-        level: Node, labels: tuple[int, ...], at: Label | Lookup, shift: Dim
-    ) -> Ref:
-        tie = delta({"key": 1, at: -1}, -shift)
-        known = {**sizes, label: limit}
-        found = graph.product(
-            labels,
-            [(level, ("key", *rest))],
-            constraints=[tie],
-            sizes={x: known[x] for x in labels},
-        )
-        return Ref(found, labels)
-
-    of_keys, floor = (
-        read(x, (label, *rest), label, shift) for x in (level, stopped(graph, node))
+    own, at, shift, size = key
+    top = _made(graph, "max", x, own, size)
+    level = top._replace(node=apply(graph, "level", ref(top.node)).node)
+    floor = top._replace(node=stopped(graph, top.node))
+    labels = (*labels_of(at), *top.labels)
+    return (
+        level.at(graph, labels, at, shift, dims),
+        level.at(graph, x.labels, own, ZERO, dims),
+        floor.at(graph, labels, at, shift, dims),
     )
-    return of_keys, read(level, x.labels, own, ZERO), floor
 
 
 def levels_of_pairs(
@@ -346,10 +330,7 @@ def levels_of_pairs(
     Labels are those of x, with those of what is read in the place of those of `own`.
     The last are the first as they are, as constants too, if a key may have no entry.
     """
-    (label,) = own.labels
-    rest = tuple(a for a in x.labels if a != label)
-    sizes = dict(zip(x.labels, x.node.dims, strict=True))
-    turned = graph.product((label, *rest), [x], sizes=sizes)
+    turned, rest = _turned(graph, x, own)
 
     def largest(at: Lookup) -> Ref:
         args = [turned, own.node, at.node]

@@ -7,14 +7,85 @@ index arrays that are given: so a sorted array has the derivative of a permutati
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node
-from tensorgen.operators.table import Operator, Partial, same_dims
+from tensorgen.ir.nodes import Node
+from tensorgen.operators.table import Operator, no_partials, same_dims, shape_of
 
-Params = Mapping[str, object]
+
+class Place(NamedTuple):
+    """An index array: what writes it, and a word for names of it.
+
+    It has the shape of the argument `of`, and its entries are below the length of the
+    argument `among`, and so many `more`. A text without the first argument looks at
+    the length of that alone.
+    """
+
+    name: str
+    text: str
+    word: str
+    of: int
+    among: int
+    more: int = 0
+
+    def row(self) -> Operator:
+        """The row of the table of functions."""
+        return Operator(
+            self.name,
+            shape_of(self.of),
+            no_partials,
+            self.text,
+            params=("bound",),
+            places=True,
+            keyed="{0}" not in self.text,
+            word=self.word,
+        )
+
+
+_EVERY = (
+    # The number of the last knot that is not above each x, but the last one.
+    Place("interval", "_interval({0}, {1})", "left", 0, 1, -1),
+    # How many of keys in order are at most each limit, or below it.
+    Place("count_within", "_count_within({0}, {1})", "within", 1, 0, 1),
+    Place("count_below", "_count_below({0}, {1})", "within", 1, 0, 1),
+    # The first of keys in order that is at least a limit, or above it; none is for NaN.
+    Place("begin_at", "_begin_at({0}, {1})", "begin", 1, 0, 1),
+    Place("begin_above", "_begin_above({0}, {1})", "begin", 1, 0, 1),
+    # The first of keys in order that equals each x. Numbers without such a key have a
+    # place beyond all, and keys of their own another: what is NaN equals nothing.
+    Place("tie_of_key", "_tie({0}, {1})", "tie", 1, 0, 2),
+    Place("tie", "_tie({0}, {1}, 1)", "tie", 1, 0, 2),
+    # The place of each key of a vector in their order.
+    Place("ranks", "np.argsort({1})", "rank", 0, 0),
+    # The last of so many first places, or 0 where there is none.
+    Place("last_place", "_last_index({1})", "last", 1, 0),
+    # The entries in the order of keys, and of places where these are alike.
+    Place("joint_order", "_joint_order({1}, {2})", "order", 0, 0),
+    # How many (key, place) in order are before each pair, or are this pair too.
+    Place("count_joint_before", "_count_joint({1}, {2}, {3}, {4})", "place", 4, 0, 1),
+    Place(
+        "count_joint_within",
+        '_count_joint({1}, {2}, {3}, {4}, "right")',
+        "place",
+        4,
+        0,
+        1,
+    ),
+    # How many keys in order are before each key, or are this key too.
+    Place("count_keys_before", "np.searchsorted({1}, {2})", "place", 2, 0, 1),
+    Place(
+        "count_keys_within", 'np.searchsorted({1}, {2}, side="right")', "place", 2, 0, 1
+    ),
+)
+PLACES = {row.name: row for row in _EVERY}
+
+
+def place(graph: Graph, name: str, *args: Node) -> Node:
+    """Return an index array that is computed."""
+    row = PLACES[name]
+    bound = args[row.among].dims[0] + row.more
+    return graph.call(name, args, args[row.of].dims, bound=bound)
 
 
 def argsort(graph: Graph, x: Node, axis: int) -> Node:
@@ -23,125 +94,16 @@ def argsort(graph: Graph, x: Node, axis: int) -> Node:
     return graph.call("argsort", [x], x.dims, along=(axis,), bound=bound)
 
 
-def interval(graph: Graph, x: Node, knots: Node) -> Node:
-    """Return the number of the last knot that is not above each x, but the last one."""
-    bound = knots.dims[0] - 1
-    return graph.call("interval", [x, knots], x.dims, bound=bound)
-
-
-def count(graph: Graph, keys: Node, limits: Node, strict: bool) -> Node:
-    """Return how many of keys in order are at most each limit, or below it."""
-    operator = "count_below" if strict else "count_within"
-    bound = keys.dims[0] + 1
-    return graph.call(operator, [keys, limits], limits.dims, bound=bound)
-
-
-def begin(graph: Graph, keys: Node, limits: Node, strict: bool) -> Node:
-    """Return the place of the first of keys in order that is at least a limit.
-
-    Or above it. Nothing is at least what is NaN.
-    """
-    operator = "begin_above" if strict else "begin_at"
-    bound = keys.dims[0] + 1
-    return graph.call(operator, [keys, limits], limits.dims, bound=bound)
-
-
-def ranks(graph: Graph, keys: Node, order: Node) -> Node:
-    """Return the place of each key of a vector in their order."""
-    return graph.call("ranks", [keys, order], keys.dims, bound=keys.dims[0])
-
-
-def tie(graph: Graph, keys: Node, x: Node, own: bool) -> Node:
-    """Return the place of the first of keys in order that equals each x.
-
-    Numbers without such a key have a place beyond all, and keys of their own another:
-    what is NaN equals nothing.
-    """
-    operator = "tie_of_key" if own else "tie"
-    return graph.call(operator, [keys, x], x.dims, bound=keys.dims[0] + 2)
-
-
-def before(graph: Graph, keys: Node, number: Node) -> Node:
-    """Return the last of so many first places, or 0 where there is none."""
-    bound = keys.dims[0]
-    return graph.call("last_place", [keys, number], number.dims, bound=bound)
-
-
-def _limit_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
-    return args[1].dims
-
-
-def _no_partials(graph: Graph, node: Call) -> list[Partial]:
-    return []
-
-
 ROWS = (
     # Equals keep their order: the derivative at ties is that of one permutation.
     Operator(
         "argsort",
         same_dims,
-        _no_partials,
+        no_partials,
         'np.argsort({0}{axis}, kind="stable")',
         params=("along", "bound"),
         places=True,
         word="order",
     ),
-    Operator(
-        "interval",
-        same_dims,
-        _no_partials,
-        "_interval({0}, {1})",
-        params=("bound",),
-        places=True,
-        word="left",
-    ),
-    *(
-        Operator(
-            name,
-            _limit_dims,
-            _no_partials,
-            f"_{name}({{0}}, {{1}})",
-            params=("bound",),
-            places=True,
-            word=word,
-        )
-        for name, word in (
-            ("count_within", "within"),
-            ("count_below", "within"),
-            ("begin_at", "begin"),
-            ("begin_above", "begin"),
-        )
-    ),
-    *(
-        Operator(
-            name,
-            _limit_dims,
-            _no_partials,
-            f"_tie({{0}}, {{1}}{beyond})",
-            params=("bound",),
-            places=True,
-            word="tie",
-        )
-        for name, beyond in (("tie_of_key", ""), ("tie", ", 1"))
-    ),
-    Operator(
-        "ranks",
-        same_dims,
-        _no_partials,
-        "np.argsort({1})",
-        params=("bound",),
-        places=True,
-        keyed=True,
-        word="rank",
-    ),
-    Operator(
-        "last_place",
-        _limit_dims,
-        _no_partials,
-        "_last_index({1})",
-        params=("bound",),
-        places=True,
-        keyed=True,
-        word="last",
-    ),
+    *(row.row() for row in _EVERY),
 )

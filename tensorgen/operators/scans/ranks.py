@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Atom,
     Call,
     Constraint,
     Label,
@@ -27,9 +29,10 @@ from tensorgen.ir.nodes import (
     constant_value,
     delta,
     indicator,
+    labels_of,
 )
-from tensorgen.operators.scalar import apply, total
-from tensorgen.operators.scans.places import argsort, begin, count, ranks, tie
+from tensorgen.operators.scalar import apply, holds, ref, total
+from tensorgen.operators.scans.places import argsort, place
 
 
 def ranked(
@@ -49,18 +52,19 @@ def ranked(
         return None
     keys, limits, turned = sides
     sign = -sign if turned else sign
-    if rising and sign == -1:
-        order = argsort(graph, keys.node, 0)
-        rank = Lookup(ranks(graph, keys.node, order), keys.labels)
-        ordered = in_order(graph, keys.node, order, 0)
-        first = Lookup(begin(graph, ordered, limits.node, strict), limits.labels)
-        return _known(graph, indicator({rank: 1, first: -1}), keys, limits)
-    keys, limits = (total(graph, [(sign, ref)]) for ref in (keys, limits))
+    falls = rising and sign == -1
+    if not falls:
+        keys, limits = (total(graph, [(sign, ref)]) for ref in (keys, limits))
     order = argsort(graph, keys.node, 0)
-    rank = Lookup(ranks(graph, keys.node, order), keys.labels)
-    within = count(graph, in_order(graph, keys.node, order, 0), limits.node, strict)
-    last = Lookup(within, limits.labels)
-    return _known(graph, indicator({last: 1, rank: -1}, -1), keys, limits)
+    rank = Lookup(place(graph, "ranks", keys.node, order), keys.labels)
+    ordered = in_order(graph, keys.node, order, 0)
+    if falls:
+        name = "begin_above" if strict else "begin_at"
+    else:
+        name = "count_below" if strict else "count_within"
+    end = Lookup(place(graph, name, ordered, limits.node), limits.labels)
+    bound = indicator({rank: 1, end: -1} if falls else {end: 1, rank: -1}, falls - 1)
+    return _known(graph, bound, keys, limits)
 
 
 def tied(graph: Graph, mask: Ref, summed: Collection[Label]) -> Ref | None:
@@ -73,8 +77,8 @@ def tied(graph: Graph, mask: Ref, summed: Collection[Label]) -> Ref | None:
         return None
     keys, limits, _ = sides
     ordered = in_order(graph, keys.node, argsort(graph, keys.node, 0), 0)
-    own = Lookup(tie(graph, ordered, keys.node, own=True), keys.labels)
-    read = Lookup(tie(graph, ordered, limits.node, own=False), limits.labels)
+    own = Lookup(place(graph, "tie_of_key", ordered, keys.node), keys.labels)
+    read = Lookup(place(graph, "tie", ordered, limits.node), limits.labels)
     return _known(graph, delta({own: 1, read: -1}), keys, limits)
 
 
@@ -96,20 +100,14 @@ def _apart(
 
 def _known(graph: Graph, constraint: Constraint, *refs: Ref) -> Ref:
     """The entries for which a constraint of entries along some axes holds."""
-    labels = tuple(x for ref in refs for x in ref.labels)
-    dims = (d for ref in refs for d in ref.node.dims)
-    sizes = dict(zip(labels, dims, strict=True))
-    known = graph.product(labels, [], constraints=[constraint], sizes=sizes)
-    return Ref(known, labels)
+    pairs = (zip(ref.labels, ref.node.dims, strict=True) for ref in refs)
+    return holds(graph, constraint, {x: dim for own in pairs for x, dim in own})
 
 
 def _side(comparison: str) -> tuple[int, bool] | None:
     """The sign of keys that are at most a limit, by what compares, and if below it."""
-    match comparison:
-        case "less_equal" | "greater_equal":
-            return (1 if comparison == "less_equal" else -1), False
-        case "less" | "greater":
-            return (1 if comparison == "less" else -1), True
+    if comparison in ("less", "less_equal", "greater", "greater_equal"):
+        return 1 if comparison.startswith("less") else -1, "equal" not in comparison
     return None
 
 
@@ -119,40 +117,46 @@ def counted(graph: Graph, mask: Ref, axis: int) -> Node | None:
     if alike is not None and {*alike.labels} == {*range(axis + 1)}:
         return graph.product(range(axis), [alike])
     known = ranked(graph, mask, [axis])
-    if known is None or not isinstance(known.node, Product):
+    bound = bounded(known, [axis]) if known else None
+    last = bound and bound[1]
+    if not isinstance(last, Lookup) or {*last.labels} != {*range(axis)}:
         return None
-    form = known.node.constraints[0].form.renamed(known.labels.__getitem__)
-    (last,) = (
-        x for x, _ in form.terms if isinstance(x, Lookup) and axis not in x.labels
-    )
-    if {*last.labels} != {*range(axis)}:
+    return graph.product(range(axis), [last])
+
+
+def bounded(mask: Ref, axes: Collection[int]) -> tuple[Atom, Atom, int, Dim] | None:
+    """What `sign * (limit + shift - own) >= 0` says, if a mask is such an indicator.
+
+    What is bounded has labels among `axes`, and the limit others.
+    """
+    node = mask.node
+    if not isinstance(node, Product) or node.factors or node.inner:
         return None
-    return graph.product(range(axis), [(last.node, last.labels)])
+    if len(node.constraints) != 1:
+        return None
+    constraint = node.constraints[0].renamed(mask.labels.__getitem__)
+    for own, limit in constraint.compared("ge"):
+        apart = {*labels_of(limit)}.isdisjoint(axes)
+        if apart and {*labels_of(own)} <= {*axes}:
+            sign = constraint.form.coefficient(limit)
+            return own, limit, sign, constraint.form.const * sign
+    return None
 
 
 def any_within(graph: Graph, mask: Node, axes: Sequence[int]) -> Node | None:
     """Return where a limit takes in any key, or any limit a key: these are counted."""
-    if not isinstance(mask, Product) or mask.factors or mask.inner:
+    own, limit, sign, shift = bounded(ref(mask), axes) or (0, 0, 0, ZERO)
+    rank, number = (own, limit) if sign == 1 else (limit, own)
+    if not (isinstance(number, Lookup) and isinstance(rank, Lookup)):
         return None
-    if len(mask.constraints) != 1 or mask.constraints[0].kind != "ge":
+    if shift != -sign or {*labels_of(own)} != {*axes} or order_of(rank.node) is None:
         return None
-    form = mask.constraints[0].form
-    limits = [x for x, c in form.terms if isinstance(x, Lookup) and c == 1]
-    ranks = [x for x, c in form.terms if isinstance(x, Lookup) and c == -1]
-    if len(limits) != 1 or len(ranks) != 1 or form.const != -1:
-        return None
-    if order_of(ranks[0].node) is None:
-        return None
-    out = [axis for axis in range(mask.order) if axis not in axes]
-    sizes = {axis: mask.dims[axis] for axis in out}
-    if {*ranks[0].labels} == {*axes}:
-        some = indicator({limits[0]: 1}, -1)
-        return graph.product(out, [], constraints=[some], sizes=sizes)
-    if {*limits[0].labels} != {*axes}:
-        return None
-    number = graph.product(out, [(mask, range(mask.order))])
-    zero = Ref(graph.constant(0), ())
-    return apply(graph, "greater", Ref(number, tuple(range(number.order))), zero).node
+    out = {axis: dim for axis, dim in enumerate(mask.dims) if axis not in axes}
+    if sign == 1:
+        some = indicator({number: 1}, -1)
+        return graph.product([*out], [], constraints=[some], sizes=out)
+    count = graph.product([*out], [ref(mask)])
+    return apply(graph, "greater", ref(count), Ref(graph.constant(0), ())).node
 
 
 def is_made_apart(ref: Ref, own: Collection[Label], others: Collection[Label]) -> bool:
@@ -175,11 +179,19 @@ def is_made_apart(ref: Ref, own: Collection[Label], others: Collection[Label]) -
 
 def in_order(graph: Graph, x: Node, order: Node, axis: int) -> Node:
     """The entries of an array along an axis, in the order of places."""
-    axes = range(x.order)
+    return moved(graph, x, axis, delta({PLACE: 1, Lookup(order, (axis,)): -1}))
+
+
+PLACE = "place"
+"""The label of an axis of which the entries move."""
+
+
+def moved(graph: Graph, x: Node, axis: int, constraint: Constraint) -> Node:
+    """What a constraint takes of an array along an axis, which is `PLACE` in it."""
     return graph.product(
-        axes,
-        [(x, ["place" if a == axis else a for a in axes])],
-        constraints=[delta({"place": 1, Lookup(order, (axis,)): -1})],
+        range(x.order),
+        [(x, [PLACE if a == axis else a for a in range(x.order)])],
+        constraints=[constraint],
         sizes=dict(enumerate(x.dims)),
     )
 

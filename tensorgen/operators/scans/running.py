@@ -7,29 +7,44 @@ derivatives divide by nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Atom, Lookup, Map, Node, Product, Ref, delta, indicator
+from tensorgen.ir.nodes import (
+    Lookup,
+    Map,
+    Node,
+    Ref,
+    delta,
+    indicator,
+    labels_of,
+)
 from tensorgen.operators.recurrences.recurrence import State, recurrence
-from tensorgen.operators.scalar import apply, infinity
-from tensorgen.operators.scans.keys import Reduced, labels_of
-from tensorgen.operators.scans.places import before
-from tensorgen.operators.scans.ranks import in_order, order_of, ranked
+from tensorgen.operators.scalar import apply, holds
+from tensorgen.operators.scans.keys import Reduced, within
+from tensorgen.operators.scans.monoids import MONOIDS
+from tensorgen.operators.scans.places import place
+from tensorgen.operators.scans.ranks import (
+    PLACE,
+    bounded,
+    in_order,
+    moved,
+    order_of,
+    ranked,
+)
 
 
 def flipped(graph: Graph, x: Node, axis: int) -> Node:
     """Return an array in reverse order along an axis."""
-    turned = delta({axis: 1, "place": 1}, 1 - x.dims[axis])
-    return graph.product(
-        range(x.order),
-        [(x, ["place" if a == axis else a for a in range(x.order)])],
-        constraints=[turned],
-        sizes=dict(enumerate(x.dims)),
-    )
+    return moved(graph, x, axis, delta({axis: 1, PLACE: 1}, 1 - x.dims[axis]))
+
+
+def running_sum(graph: Graph, x: Node, axis: int) -> Node:
+    """Return running sums, as a product."""
+    return moved(graph, x, axis, indicator({axis: 1, PLACE: -1}))
 
 
 def running(graph: Graph, z: Node, axis: int, operator: str) -> Node:
@@ -53,27 +68,6 @@ def running_prod(graph: Graph, z: Node, axis: int) -> Node:
 # Recognition
 
 
-Walk = Callable[[Graph, Node, int], Node]
-"""How a running reduction is made along an axis."""
-
-
-def _walk(graph: Graph, operator: str) -> tuple[Walk, Node] | None:
-    """The running form of a reduction, and what it is of no entries."""
-    match operator:
-        case "logsumexp":
-            return (
-                partial(running, operator="running_logsumexp"),
-                infinity(graph, -1).node,
-            )
-        case "max":
-            return partial(running, operator="running_max"), infinity(graph, -1).node
-        case "min":
-            return partial(running, operator="running_min"), infinity(graph, 1).node
-        case "prod":
-            return running_prod, graph.constant(1)
-    return None
-
-
 def over_triangle(
     graph: Graph, operator: str, x: Node, axes: Sequence[int], reduced: Reduced
 ) -> Node | None:
@@ -83,11 +77,12 @@ def over_triangle(
     an entry. So it is where keys along j are compared, in their order. Must not fire
     where z has the axis i. `reduced` reduces over other axes.
     """
-    known = _walk(graph, operator)
+    known = MONOIDS.get(operator)
     if known is None or not (isinstance(x, Map) and x.function == "where"):
         return None
-    (walk, neutral), (mask, z, rest) = known, x.args
-    bound = _bound(ranked(graph, mask, axes) or mask, axes)
+    neutral, (mask, z, rest) = known.neutral(graph), x.args
+    walk = partial(running, operator=known.running) if known.running else running_prod
+    bound = bounded(ranked(graph, mask, axes) or mask, axes)
     if rest.node is not neutral or bound is None or not {*axes} <= {*z.labels}:
         return None
     own, limit, sign, shift = bound
@@ -99,7 +94,7 @@ def over_triangle(
     size = index_bound(limit.node) if isinstance(limit, Lookup) else x.dims[limit]
     # Counted places have none before the first; others have an entry each.
     counts = isinstance(limit, Lookup) and sign == 1 and shift == -1
-    if size is None or not _within(size - counts, shift + counts, length):
+    if size is None or not within(size - counts, shift + counts, length):
         return None
     others = [axis for axis in axes if axis != j]
     inner, labels = z.node, z.labels
@@ -123,47 +118,15 @@ def over_triangle(
     return graph.product([*out], [whole], constraints=[end], sizes=out)
 
 
-def _bound(mask: Ref, axes: Sequence[int]) -> tuple[Atom, Atom, int, Dim] | None:
-    """What `sign * (limit + shift - own) >= 0` says, if a mask is such an indicator.
-
-    What is bounded has labels among `axes`, and the limit others.
-    """
-    node = mask.node
-    if not isinstance(node, Product) or node.factors or len(node.constraints) != 1:
-        return None
-    kind, form = node.constraints[0].renamed(mask.labels.__getitem__)
-    if kind != "ge" or sorted(c for _, c in form.terms) != [-1, 1]:
-        return None
-    summed = [atom for atom, _ in form.terms if {*labels_of(atom)} <= {*axes}]
-    limits = [atom for atom, _ in form.terms if {*labels_of(atom)}.isdisjoint(axes)]
-    if len(summed) != 1 or len(limits) != 1:
-        return None
-    sign = form.coefficient(limits[0])
-    return summed[0], limits[0], sign, form.const * sign
-
-
 def _last_of_some(
     graph: Graph, whole: Ref, limit: Lookup, out: dict[int, Dim], neutral: Node
 ) -> Node:
     """What so many first entries are reduced to, along the label -1 of `whole`."""
     at = whole.labels.index(-1)
     places = graph.constant(0, (whole.node.dims[at],))
-    place = before(graph, places, limit.node)
-    end = delta({-1: 1, Lookup(place, limit.labels): -1})
-    last = graph.product([*out], [whole], constraints=[end], sizes=out)
-    sizes = {axis: out[axis] for axis in limit.labels}
-    some = indicator({limit: 1}, -1)
-    mask = graph.product([*sizes], [], constraints=[some], sizes=sizes)
-    axes = {axis: k for k, axis in enumerate(out)}
-    return apply(
-        graph,
-        "where",
-        Ref(mask, tuple(axes[axis] for axis in sizes)),
-        Ref(last, tuple(range(last.order))),
-        Ref(neutral, ()),
-    ).node
-
-
-def _within(size: Dim, shift: Dim, length: Dim) -> bool:
-    """Whether the entries `shift … size - 1 + shift` are those of an axis."""
-    return shift.is_nonnegative() and (length - size - shift).is_nonnegative()
+    last = place(graph, "last_place", places, limit.node)
+    end = delta({-1: 1, Lookup(last, limit.labels): -1})
+    found = graph.product([*out], [whole], constraints=[end], sizes=out)
+    some = holds(graph, indicator({limit: 1}, -1), out)
+    own = Ref(found, tuple(out))
+    return apply(graph, "where", some, own, Ref(neutral, ())).node

@@ -15,8 +15,7 @@ those have an axis of length 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
 from tensorgen.ir.dims import ONE, Dim
@@ -24,15 +23,17 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Atom,
     Call,
-    Lookup,
+    Constraint,
     Node,
     Product,
     Ref,
     indicator,
     is_zero,
+    labels_of,
 )
-from tensorgen.operators.scalar import apply, infinity, power
-from tensorgen.operators.table import Operator, Transfer, same_dims
+from tensorgen.operators.scalar import apply, holds, infinity, power, total
+from tensorgen.operators.scans.monoids import ties
+from tensorgen.operators.table import Operator, Transfer, same_dims, shape_of
 
 Names = tuple[object, ...]
 
@@ -47,39 +48,32 @@ def _names(what: str, dims: Sequence[Dim]) -> Names:
     return tuple((what, k) for k in range(len(dims)))
 
 
-def _moved(node: Node, axis: int, name: object) -> Names:
-    """The axes of a node, with another name for one of them."""
-    return tuple(name if a == axis else a for a in range(node.order))
+# Triangles, whose last axis is that of j
 
 
-# Products with the triangle exp(z[j] - level[i])
+def _sides(z: Node, level: Node, axis: int) -> tuple[Ref, Ref, Constraint]:
+    """What stands at j, what stands at i, and where j <= i."""
+    rows, j = tuple(range(z.order)), z.order
+    column = tuple(j if a == axis else a for a in rows)
+    return Ref(z, column), Ref(level, rows), indicator({axis: 1, j: -1})
 
 
 def _exponentials(graph: Graph, z: Node, level: Node, axis: int) -> Node:
-    """Return exp(z[j] - level[i]), 0 where j > i; j is its last axis."""
-    out = (*range(z.order), "j")
-    sizes: dict[object, Dim] = {**dict(enumerate(z.dims)), "j": z.dims[axis]}
-    terms = [(1, z, _moved(z, axis, "j")), (-1, level, range(z.order))]
-    difference = graph.sum(out, terms, sizes)
+    """Return exp(z[j] - level[i]), 0 where j > i."""
+    inner, outer, lower = _sides(z, level, axis)
     # Of these two axes alone: others would be summed.
-    pair = {axis: sizes[axis], "j": sizes["j"]}
-    mask = graph.product(
-        [*pair], [], constraints=[indicator({axis: 1, "j": -1})], sizes=pair
-    )
-    where = [(mask, (axis, "j")), (difference, out), infinity(graph, -1)]
-    exponent = graph.map("where", out, where, sizes)
-    return graph.map("exp", out, [(exponent, out)], sizes)
+    mask = holds(graph, lower, {axis: z.dims[axis], z.order: z.dims[axis]})
+    difference = total(graph, [(1, inner), (-1, outer)])
+    exponent = apply(graph, "where", mask, difference, infinity(graph, -1))
+    return apply(graph, "exp", exponent).node
 
 
 def _ties(graph: Graph, z: Node, top: Node, axis: int) -> Node:
-    """Return what share z[j] has in top[i], 0 where j > i; j is its last axis."""
-    rows, j = tuple(range(z.order)), z.order
-    column = tuple(j if a == axis else a for a in rows)
-    equal = apply(graph, "equal", Ref(z, column), Ref(top, rows))
-    lower = indicator({axis: 1, j: -1})
-    count = graph.product(rows, [equal], constraints=[lower])
-    share = power(graph, Ref(count, rows), -1)
-    return graph.product((*rows, j), [equal, share], constraints=[lower])
+    """Return what share z[j] has in top[i], 0 where j > i."""
+    inner, outer, lower = _sides(z, top, axis)
+    equal, count = ties(graph, inner, outer, outer.labels, [lower])
+    share = power(graph, Ref(count, outer.labels), -1)
+    return graph.product((*outer.labels, z.order), [equal, share], constraints=[lower])
 
 
 class Triangle(NamedTuple):
@@ -168,56 +162,35 @@ def _ties_axes(v: Node) -> bool:
 
 def _has_axis(atom: Atom, order: int) -> bool:
     """Whether an atom changes along an axis: an entry of an index array counts once."""
-    labels = atom.labels if isinstance(atom, Lookup) else (atom,)
-    return any(x < order for x in labels)
+    return any(x < order for x in labels_of(atom))
 
 
 # Tangents and cotangents, an argument at a time
 
-Times = Callable[[Graph, Call, Node, Names, Names], Node]
-
 
 def _of_vector(triangle: Triangle, operator: str) -> Transfer:
     """A product is linear in the vector, and L and M in z to first order."""
-    times, transposed = _both(triangle, operator)
 
     def forward(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
-        return times(graph, node, t, (), _names("extra", extra))
+        rest = _names("extra", extra)
+        return _times(triangle, operator, graph, node, t, (), rest)
 
     def reverse(graph: Graph, node: Call, t: Node, rows: Sequence[Dim]) -> Node:
-        return transposed(graph, node, t, _names("row", rows), ())
+        lead, other = _names("row", rows), triangle.other(operator)
+        return _times(triangle, other, graph, node, t, lead, ())
 
     return Transfer(forward, reverse)
-
-
-def _both(triangle: Triangle, operator: str) -> tuple[Times, Times]:
-    """A product with a triangle, and the one with the other side of it."""
-    first, other = (
-        partial(_times, triangle, name) for name in (operator, triangle.other(operator))
-    )
-    return first, other
 
 
 def _of_summed(triangle: Triangle, operator: str, sign: int) -> Transfer:
     """By the part of the exponent that stands inside of the sum, like the vector."""
-    times, transposed = _both(triangle, operator)
+    carried = _of_vector(triangle, operator).forward
 
     def forward(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
         scaled = _scaled(graph, node, node.args[2], t, extra, sign)
-        return times(graph, node, scaled, (), _names("extra", extra))
+        return carried(graph, node, scaled, extra)
 
-    def reverse(graph: Graph, node: Call, t: Node, rows: Sequence[Dim]) -> Node:
-        lead, own = _names("row", rows), _own_names(node)
-        axes = tuple(range(node.order))
-        carried = transposed(graph, node, t, lead, ())
-        return graph.product(
-            (*lead, *own),
-            [(node.args[2], axes), (carried, (*lead, *axes))],
-            coefficient=sign,
-            sizes=dict(zip(own, node.args[0].dims, strict=True)),
-        )
-
-    return Transfer(forward, reverse)
+    return Transfer(forward)
 
 
 def _of_kept(sign: int) -> Transfer:
@@ -229,14 +202,6 @@ def _of_kept(sign: int) -> Transfer:
     return Transfer(forward)
 
 
-def _no_tangent(graph: Graph, node: Call, t: Node, extra: Sequence[Dim]) -> Node:
-    return graph.zeros((*node.dims, *extra))
-
-
-def _no_cotangent(graph: Graph, node: Call, t: Node, rows: Sequence[Dim]) -> Node:
-    return graph.zeros((*rows, *node.args[0].dims))
-
-
 def _scaled(
     graph: Graph, node: Call, x: Node, t: Node, extra: Sequence[Dim], sign: int
 ) -> Node:
@@ -246,14 +211,6 @@ def _scaled(
     return graph.product((*axes, *rest), factors, coefficient=sign)
 
 
-def _vector_dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
-    return args[2].dims
-
-
-# By what is only compared: ties stay ties.
-_CONSTANT = Transfer(_no_tangent, _no_cotangent)
-
-
 def _running(name: str, triangle: Triangle) -> Operator:
     """The row of a reduction whose derivative is a triangle."""
     carried = _of_vector(triangle, triangle.mean)
@@ -261,11 +218,11 @@ def _running(name: str, triangle: Triangle) -> Operator:
     return Operator(name, same_dims, (carried,), text, params=("along",))
 
 
-def _product(triangle: Triangle, name: str, *others: Transfer) -> Operator:
+def _product(triangle: Triangle, name: str, *others: Transfer | None) -> Operator:
     """The row of a product with a triangle, by what carries tangents of z and L."""
     derivative = (*others, _of_vector(triangle, name))
     text = f"_{name}({{0}}, {{1}}, {{2}}{{axis}})"
-    return Operator(name, _vector_dims, derivative, text, params=("along",), spare=2)
+    return Operator(name, shape_of(2), derivative, text, params=("along",), spare=2)
 
 
 ROWS = (
@@ -284,6 +241,7 @@ ROWS = (
         _of_kept(1),
         _of_summed(EXPONENTIALS, "running_share", -1),
     ),
-    _product(TIES, "tied_mean", _CONSTANT, _CONSTANT),
-    _product(TIES, "tied_share", _CONSTANT, _CONSTANT),
+    # By what is only compared there is no slope: ties stay ties.
+    _product(TIES, "tied_mean", None, None),
+    _product(TIES, "tied_share", None, None),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Ref, constant_value, delta
-from tensorgen.operators.scalar import times
+from tensorgen.operators.scalar import holds, times
 from tensorgen.operators.scans.keys import compared
 from tensorgen.operators.stable.match import (
     Args,
@@ -18,14 +18,11 @@ def of_one_key(graph: Graph, args: Args) -> Ref | None:
     bounds = {index_bound(arg.node) for arg in args}
     if len(bounds) > 1 or None in bounds:
         return None
-    labels = sorted({x for arg in args for x in arg.labels})
     sizes = {
         x: dim for arg in args for x, dim in zip(arg.labels, arg.node.dims, strict=True)
     }
     first, second = (Lookup(arg.node, arg.labels) for arg in args)
-    same = [delta({first: 1, second: -1})]
-    node = graph.product(labels, [], constraints=same, sizes=sizes)
-    return Ref(node, tuple(labels))
+    return holds(graph, delta({first: 1, second: -1}), sizes)
 
 
 def at_one_key(graph: Graph, args: Args) -> Ref | None:

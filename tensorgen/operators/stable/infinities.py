@@ -7,12 +7,10 @@ be no number, as in `inf / inf`, nothing is done.
 
 from __future__ import annotations
 
-from math import inf
-
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Ref, Term
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.scalar import infinite, infinity
+from tensorgen.operators.scalar import infinite, number
 from tensorgen.operators.stable.match import Args, Rule
 
 
@@ -22,11 +20,7 @@ def at_ends(function: str) -> Rule:
     def rule(graph: Graph, args: Args) -> Ref | None:
         side = infinite(args[0].node)
         value = ELEMENTWISE[function].ends[side > 0] if side else None
-        if value is None:
-            return None
-        if abs(value) == inf:
-            return infinity(graph, 1 if value > 0 else -1)
-        return Ref(graph.constant(int(value)), ())
+        return None if value is None else number(graph, value)
 
     return rule
 

@@ -107,13 +107,14 @@ def _levels_by_key(graph: Graph, s: Summand) -> tuple[Ref, Ref, Ref | None] | No
     With the first as they are, infinite too, where those are known.
     """
     exponent = _counting(graph, s, s.exponent(graph))
-    found = [key for c in s.constraints if (key := keyed(c, s.dims))]
+    every = [key for c in s.constraints for key in keyed(c, s.dims)]
+    found = [key for key in every if not isinstance(key.at, Lookup)]
     pairs = [pair for c in s.constraints if (pair := equated(c))]
     if len(found) == 1 and {*found[0].own.labels} <= s.sizes.keys():
         exponent = _over_others(graph, s, exponent, found[0].own)
-        beside = found[0].label not in {*s.sizes, *exponent.labels}
+        beside = found[0].at not in {*s.sizes, *exponent.labels}
         if beside and {*found[0].own.labels} <= {*exponent.labels}:
-            return levels(graph, exponent, found[0])
+            return levels(graph, exponent, found[0], s.dims)
     elif len(pairs) == 1 and (places := _summed_and_kept(s, pairs[0])):
         exponent = _over_others(graph, s, exponent, places[0])
         if {*places[0].labels} <= {*exponent.labels}:

@@ -6,10 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-from tensorgen.ir.box_sums import box_sum
+from tensorgen.ir.bounded_sums import box_sum, running_sum
 from tensorgen.ir.constraints import solvable
 from tensorgen.ir.nodes import Constraint, Label, Lookup
-from tensorgen.ir.running_sums import running_sum
 
 Part = frozenset[Label]
 
@@ -83,11 +82,8 @@ def _walk(
     keep: Collection[Label],
 ) -> tuple[Collection[Constraint], Collection[int], Part] | None:
     """A moving or running sum: its indicators, its factors, what says where it is."""
-    if box := box_sum(bounds, parts, keep):
-        return box.constraints, box.inside, frozenset(box.start.labels)
-    if found := running_sum(bounds, parts, keep):
-        return (found.constraint,), found.inside, frozenset({found.limit})
-    return None
+    found = box_sum(bounds, parts, keep) or running_sum(bounds, parts, keep)
+    return found and (found.constraints, found.inside, frozenset(found.start.labels))
 
 
 def _size(labels: Collection[Label], numbers: Mapping[Label, float]) -> float:

@@ -22,16 +22,14 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     delta,
+    labels_of,
 )
 from tensorgen.ir.rebuild import with_parts
 from tensorgen.operators.scans.intervals import (
-    count_joint,
-    count_keys,
-    joint_order,
     spread_between,
     sums_between,
 )
-from tensorgen.operators.scans.places import ranks
+from tensorgen.operators.scans.places import place
 from tensorgen.operators.scans.ranks import in_order, order_of
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.readings.gather_by_key import KEY, Gathered
@@ -90,23 +88,18 @@ def gather_between(graph: Graph, node: Product, cost: CostModel) -> Gathered | N
 def _bound(constraint: Constraint, own: Label) -> _Bound | None:
     """What a constraint says of what has a label."""
     kind, form = constraint
-    if sorted(c for _, c in form.terms) != [-1, 1] or form.const not in (0, -1):
-        return None
-    mine = [x for x, _ in form.terms if _labels(x) == (own,)]
-    theirs = [x for x, _ in form.terms if own not in _labels(x)]
-    if len(mine) != 1 or [len(_labels(x)) for x in theirs] != [1]:
-        return None
-    if kind == "eq":
-        keys = isinstance(mine[0], Lookup) and form.const == 0
-        return _Bound(mine[0], theirs[0], "key") if keys else None
-    within = form.const == 0
-    if form.coefficient(theirs[0]) == 1:
-        return _Bound(mine[0], theirs[0], "high", within)
-    return _Bound(mine[0], theirs[0], "low", not within)
-
-
-def _labels(atom: Atom) -> tuple[Label, ...]:
-    return atom.labels if isinstance(atom, Lookup) else (atom,)
+    for mine, limit in constraint.compared(kind) if form.const in (0, -1) else ():
+        theirs = labels_of(limit)
+        if labels_of(mine) != (own,) or own in theirs or len(theirs) != 1:
+            continue
+        within = form.const == 0
+        if kind == "eq":
+            keys = isinstance(mine, Lookup) and within
+            return _Bound(mine, limit, "key") if keys else None
+        if form.coefficient(limit) == 1:
+            return _Bound(mine, limit, "high", within)
+        return _Bound(mine, limit, "low", not within)
+    return None
 
 
 def _interval(
@@ -124,29 +117,31 @@ def _interval(
     ordered = {b.own for b in (*low, *high)}
     if max(map(len, (keys, low, high))) > 1 or len(ordered) != 1:
         return None
-    (place,) = (_entries(graph, node, atom) for atom in ordered)
+    (rank,) = (_entries(graph, node, atom) for atom in ordered)
     limits = [_entries(graph, node, b.limit) for b in (*low, *high)]
     if not keys:
         # Places in order are 0, 1, 2, ...
-        order = order_of(place)
+        order = order_of(rank)
         if order is None or len(limits) != 2 or any(b.within for b in (*low, *high)):
             return None
         return _Interval(order, *limits)
     (key,) = keys
     own_key, read = (_entries(graph, node, x) for x in (key.own, key.limit))
-    order = joint_order(graph, own_key, place)
-    ordered_keys, ordered_places = (
-        in_order(graph, x, order, 0) for x in (own_key, place)
-    )
-    pairs = ordered_keys, ordered_places
+    order = place(graph, "joint_order", own_key, own_key, rank)
+    keys_in_order, ranks = (in_order(graph, x, order, 0) for x in (own_key, rank))
+
+    def end(what: str, within: bool, *more: Node) -> Node:
+        name = f"{what}_{'within' if within else 'before'}"
+        return place(graph, name, keys_in_order, keys_in_order, *more)
+
     ends = [
-        count_joint(graph, pairs, (read, limit), b.within)
+        end("count_joint", b.within, ranks, read, limit)
         for b, limit in zip((*low, *high), limits, strict=True)
     ]
     if not low:
-        ends.insert(0, count_keys(graph, ordered_keys, read, within=False))
+        ends.insert(0, end("count_keys", False, read))
     if not high:
-        ends.append(count_keys(graph, ordered_keys, read, within=True))
+        ends.append(end("count_keys", True, read))
     return _Interval(order, *ends)
 
 
@@ -191,7 +186,7 @@ def _gathered(
             found, axis, links = sums_between(graph, sums, low, high), other, []
         else:
             found = spread_between(graph, sums, low, high, node.sizes[own])
-            rank = Lookup(ranks(graph, order, order), (own,))
+            rank = Lookup(place(graph, "ranks", order, order), (own,))
             axis, links = KEY, [delta({KEY: 1, rank: -1})]
         parts = [*outside, (found, [axis, *kept])]
         return with_parts(graph, node, parts, [*rest, *links])

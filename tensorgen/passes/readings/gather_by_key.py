@@ -24,6 +24,7 @@ from tensorgen.ir.nodes import (
     Ref,
     affine,
     delta,
+    labels_of,
 )
 from tensorgen.ir.rebuild import with_parts
 from tensorgen.operators.scans.ranks import order_of
@@ -112,16 +113,13 @@ def gather_by_limit(graph: Graph, node: Product, cost: CostModel) -> Gathered | 
     `sum_i w[i] * [j <= last[i]]` one of what is added up by where it ends.
     """
     for limit in node.constraints:
-        kind, form = limit
-        if kind != "ge" or sorted(c for _, c in form.terms) != [-1, 1]:
-            continue
         rest = tuple(c for c in node.constraints if c is not limit)
-        for (own, _), (other, _) in (form.terms, form.terms[::-1]):
+        for own, other in limit.compared("ge"):
             size = index_bound(own.node) if isinstance(own, Lookup) else None
             if not isinstance(own, Lookup) or size is None or not cost.knows(size):
                 continue
-            bound = Constraint(kind, form.substituted(own, affine([(KEY, 1)])))
-            beside = other.labels if isinstance(other, Lookup) else (other,)
+            bound = Constraint("ge", limit.form.substituted(own, affine([(KEY, 1)])))
+            beside = labels_of(other)
             ends = _apart(node, _Keys((), (), size, rest), own.labels, beside)
             if ends is not None:
                 keys = _Keys((own,), (), size, (*rest, bound))

@@ -7,38 +7,29 @@ derivatives of their own. The others are met after differentiation alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
-from typing import NamedTuple
-
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
-    Label,
     Map,
     Node,
     Product,
     Ref,
     Sum,
-    Term,
     delta,
-    indicator,
+    is_zero,
     topological,
 )
-from tensorgen.ir.rebuild import substituted
+from tensorgen.ir.rebuild import of_others, refs_of, substituted
 from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.recurrences.recurrence import (
     Opened,
     Recurrence,
     opened,
 )
-from tensorgen.operators.scans.running import flipped, running
+from tensorgen.operators.scans.monoids import MONOIDS
+from tensorgen.operators.scans.running import flipped, running, running_sum
 
-WALKS = {
-    "maximum": "running_max",
-    "minimum": "running_min",
-    "logaddexp": "running_logsumexp",
-}
+WALKS = {row.step: row.running for row in MONOIDS.values() if row.running}
 """Functions of a state and an item, and what walks with them."""
 
 FILTERS = {"filtered": "filtered_back", "filtered_by": "filtered_back_by"}
@@ -74,7 +65,7 @@ def accumulated(graph: Graph, whole: Recurrence) -> Node | None:
     rows = flipped(graph, rows, 0) if back else rows
     first = _joined(graph, whole.starts[0], rows)
     if name == "running_sum":
-        done = _summed(graph, first)
+        done = running_sum(graph, first, 0)
     elif name in WALKS.values():
         done = running(graph, first, 0, name)
     else:
@@ -92,16 +83,17 @@ def _walk(
         case Map(function=function, args=args) if function in WALKS and whole in args:
             if len(args) == 2 and args[0] != args[1]:
                 other = args[1 - args.index(whole)]
-                return WALKS[function], _spread(graph, state, other), None
-    parts = _Linear(graph, state).of(new)
-    if parts is None or parts.gain is None:
+                sizes = dict(enumerate(state.dims))
+                return WALKS[function], graph.product(axes, [other], sizes=sizes), None
+    parts = _linear(graph, state, new)
+    if parts is None:
         return None
-    gain, rest = parts.gain, parts.rest or graph.zeros(state.dims)
+    gain, rest = parts
     below = topological([gain])
     varies = any(item in below for item in own.items)
-    if parts.rest is None:
+    if is_zero(rest):
         return ("running_product", gain, None) if varies else None
-    if gain == _spread(graph, state, Ref(graph.constant(1), ())):
+    if gain == graph.constant(1, state.dims):
         return "running_sum", rest, None
     if varies:
         return "filtered_by", rest, gain
@@ -109,80 +101,38 @@ def _walk(
     return ("filtered_by", rest, gain) if number is None else ("filtered", rest, number)
 
 
-_Term = tuple[Fraction, Node, tuple[Label, ...]]
+def _linear(graph: Graph, state: Node, node: Node) -> tuple[Node, Node] | None:
+    """Return what multiplies a state, entry by entry, and what is added to that.
 
-
-class _Parts(NamedTuple):
-    """What multiplies a state, entry by entry, and what is added to that."""
-
-    gain: Node | None
-    rest: Node | None
-
-
-class _Linear:
-    """Steps as `gain * state + rest`, where each entry stays with its own."""
-
-    def __init__(self, graph: Graph, state: Node) -> None:
-        """Say what is the state."""
-        self.graph, self.state = graph, state
-        self.axes = tuple(range(state.order))
-        self.sizes = dict(enumerate(state.dims))
-
-    def of(self, node: Node) -> _Parts | None:
-        """The parts of a node with the axes of the state; None if there are none."""
-        if node == self.state:
-            return _Parts(
-                _spread(self.graph, node, Ref(self.graph.constant(1), ())), None
-            )
-        if self.state not in topological([node]):
-            return _Parts(None, node)
-        match node:
-            case Sum(terms=terms):
-                return self._sum(terms)
-            case Product(inner=(), constraints=(), factors=factors):
-                mine = [ref for ref in factors if self.state in topological([ref.node])]
-                if len(mine) != 1 or mine[0].labels != self.axes:
-                    return None
-                others = [ref for ref in factors if ref is not mine[0]]
-                return self._scaled(mine[0].node, node.coefficient, others)
+    Nothing is returned where entries do not stay with their own, or by no such law.
+    """
+    axes, sizes = tuple(range(state.order)), dict(enumerate(state.dims))
+    if node == state:
+        return graph.constant(1, state.dims), graph.zeros(state.dims)
+    if not isinstance(node, Sum | Product):
         return None
-
-    def _sum(self, terms: Sequence[Term]) -> _Parts | None:
-        gains: list[_Term] = []
-        rests: list[_Term] = []
-        for coefficient, node, labels in terms:
-            if self.state not in topological([node]):
-                rests.append((coefficient, node, labels))
-                continue
-            found = self.of(node) if labels == self.axes else None
-            if found is None:
+    product = isinstance(node, Product)
+    if isinstance(node, Product) and (node.inner or node.constraints):
+        return None
+    parts: dict[Ref, tuple[Node, Node]] = {}
+    for ref in refs_of(node):
+        if state in topological([ref.node]):
+            own = _linear(graph, state, ref.node) if ref.labels == axes else None
+            if own is None or (product and parts):
                 return None
-            for sums, part in zip((gains, rests), found, strict=True):
-                if part is not None:
-                    sums.append((coefficient, part, self.axes))
-        total = [
-            self.graph.sum(self.axes, x, self.sizes) if x else None
-            for x in (gains, rests)
-        ]
-        return _Parts(*total)
+            parts[ref] = own
+    if not parts:
+        return None
+    zero = Ref(graph.constant(0), ())
 
-    def _scaled(
-        self, node: Node, coefficient: Fraction, others: list[Ref]
-    ) -> _Parts | None:
-        found = self.of(node)
-        if found is None:
-            return None
-        scaled = [
-            part
-            and self.graph.product(
-                self.axes,
-                [(part, self.axes), *others],
-                coefficient=coefficient,
-                sizes=self.sizes,
-            )
-            for part in found
+    def made(part: int, others: bool) -> Node:
+        uses = [
+            Ref(parts[ref][part], axes) if ref in parts else ref if others else zero
+            for ref in refs_of(node)
         ]
-        return _Parts(*scaled)
+        return of_others(graph, node, axes, uses, sizes)
+
+    return made(0, product), made(1, True)
 
 
 def _number(graph: Graph, gain: Node) -> Node | None:
@@ -196,39 +146,14 @@ def _number(graph: Graph, gain: Node) -> Node | None:
     return graph.product((), gain.factors, coefficient=gain.coefficient)
 
 
-def _spread(graph: Graph, state: Node, other: Ref) -> Node:
-    sizes = dict(enumerate(state.dims))
-    return graph.product(range(state.order), [other], sizes=sizes)
-
-
 def _joined(graph: Graph, start: Node, rows: Node, at_end: bool = False) -> Node:
     """What a recurrence starts from, and its rows; before them or at the end."""
-    count, axes = rows.dims[0], range(1, rows.order)
-    out, sizes = ("row", *axes), {"row": count + 1}
+    count, (row, *axes) = rows.dims[0], range(rows.order)
     where, shift = (-count, ZERO) if at_end else (ZERO, Dim.of(-1))
-    parts: list[tuple[Node, tuple[object, ...], dict[object, int], Dim]] = [
-        (start, tuple(axes), {"row": 1}, where),
-        (rows, ("step", *axes), {"row": 1, "step": -1}, shift),
-    ]
-    terms = [
-        (
-            1,
-            graph.product(
-                out, [(node, labels)], constraints=[delta(tie, shift)], sizes=sizes
-            ),
-            out,
-        )
-        for node, labels, tie, shift in parts
-    ]
-    return graph.sum(out, terms)
 
-
-def _summed(graph: Graph, first: Node) -> Node:
-    """Return running sums along the first axis."""
-    axes = range(1, first.order)
-    return graph.product(
-        ("row", *axes),
-        [(first, ("step", *axes))],
-        constraints=[indicator({"row": 1, "step": -1})],
-        sizes={"row": first.dims[0]},
-    )
+    every, sizes = (row, *axes), {row: count + 1}
+    at = [delta({row: 1}, where)]
+    first = graph.product(every, [(start, axes)], constraints=at, sizes=sizes)
+    at = [delta({row: 1, "step": -1}, shift)]
+    others = [(rows, ("step", *axes))]
+    return graph.add(first, graph.product(every, others, constraints=at, sizes=sizes))
