@@ -58,14 +58,32 @@ def stale_files(texts: Mapping[Path, str]) -> list[Path]:
     return [change.path for change in _changes(texts)]
 
 
-def write_files(texts: Mapping[Path, str], *, force: bool = False) -> list[Path]:
+def foreign(data: bytes) -> str | None:
+    """Return why a file is not one to overwrite; None if it is ours, unchanged."""
+    if is_unchanged(data):
+        return None
+    return CHANGED if is_generated(data) else NOT_OURS
+
+
+def write_files(
+    texts: Mapping[Path, str],
+    *,
+    force: bool = False,
+    foreign: Callable[[bytes], str | None] = foreign,
+) -> list[Path]:
     """Bring the files up to date and return those that had to be written.
 
-    Raises `ForeignFileError` and writes nothing if a file is not ours, unless
+    Raises `ForeignFileError` and writes nothing if a file is `foreign`, unless
     `force`; and `OSError` where the system refuses, with no file half-written.
     """
+
+    def refuse_foreign() -> None:
+        for change in changes:
+            if not force and change.found and (reason := foreign(change.found.data)):
+                raise ForeignFileError(change.path, reason)
+
     changes = _changes(texts)
-    _refuse_foreign(changes, force)
+    refuse_foreign()
     with ExitStack() as held:
         for folder in _folders(texts, changes):
             folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +91,7 @@ def write_files(texts: Mapping[Path, str], *, force: bool = False) -> list[Path]
                 _remove(_left_behind(folder))
         # Another run may have written them while this one waited.
         changes = _changes(texts)
-        _refuse_foreign(changes, force)
+        refuse_foreign()
         _write_together(changes, force)
     return [change.path for change in changes]
 
@@ -85,13 +103,6 @@ def _folders(texts: Iterable[Path], changes: Iterable[_Change]) -> list[Path]:
         {change.target.parent for change in changes}
         | {folder for folder in places if _left_behind(folder)}
     )
-
-
-def foreign(data: bytes) -> str | None:
-    """Return why a file is not one to overwrite; None if it is ours, unchanged."""
-    if is_unchanged(data):
-        return None
-    return CHANGED if is_generated(data) else NOT_OURS
 
 
 def diff(path: Path, text: str) -> str:
@@ -118,12 +129,6 @@ def _look(path: Path) -> Found | None:
         return read_regular(path)
     except FileNotFoundError:
         return None
-
-
-def _refuse_foreign(changes: Iterable[_Change], force: bool) -> None:
-    for change in changes:
-        if not force and change.found and (reason := foreign(change.found.data)):
-            raise ForeignFileError(change.path, reason)
 
 
 def _write_together(changes: Iterable[_Change], force: bool) -> None:
