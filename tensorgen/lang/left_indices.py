@@ -15,7 +15,7 @@ from tensorgen.errors import Text
 from tensorgen.lang.extremes import OF_TWO
 from tensorgen.lang.grouping import Line
 from tensorgen.lang.statement import CONSTANTS
-from tensorgen.lang.syntax import Expression
+from tensorgen.lang.syntax import Expression, names_in, places_of
 from tensorgen.operators.functions import FUNCTIONS
 from tensorgen.spec.model import Definition, FunctionSpec
 
@@ -39,7 +39,7 @@ def with_left(
         own = {x.value for x in definition.indices or ()}
         if text is not None and left and not definition.gives_entries:
             free = _free(text.tree, {*left})
-            through = {i for name in _names(text.tree) for i in meant.get(name, ())}
+            through = {i for name in names_in(text.tree) for i in meant.get(name, ())}
             named = tuple(i for i in left if i in (free | through) - own)
             text = _read(text, meant)
             if named:
@@ -59,10 +59,6 @@ def _about(
     own = definition.indices or ()
     ranges = (*stated, *(definition.ranges or (None,) * len(own)))
     return replace(definition, indices=(*indices, *own), ranges=ranges, places=places)
-
-
-def _names(tree: ast.AST) -> set[str]:
-    return {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
 
 
 def _free(tree: ast.AST, names: set[str], inside: bool = False) -> set[str]:
@@ -89,13 +85,13 @@ def _bound(tree: ast.Call) -> Iterator[str]:
     name = tree.func.id if isinstance(tree.func, ast.Name) else ""
     if name in FUNCTIONS and FUNCTIONS[name].reduces:
         others = [x.id for x in tree.args[1:] if isinstance(x, ast.Name)]
-        body = _names(tree.args[0]) if name in OF_TWO else others
+        body = names_in(tree.args[0]) if name in OF_TWO else others
         yield from (x for x in others if x in body)
         yield from (x.arg for x in tree.keywords if x.arg is not None)
 
 
 def _read(text: Expression, meant: dict[str, tuple[str, ...]]) -> Expression:
-    if not _names(text.tree) & {*meant}:
+    if not names_in(text.tree) & {*meant}:
         return text
     return replace(text, tree=_entries(text.tree, meant))
 
@@ -120,8 +116,8 @@ def _entries(tree: ast.expr, meant: dict[str, tuple[str, ...]]) -> ast.expr:
 def _says(tree: ast.expr, meant: dict[str, tuple[str, ...]]) -> bool:
     """Whether a text says the indices itself: `v[i]`."""
     match tree:
-        case ast.Subscript(value=ast.Name(id=name), slice=whole) if name in meant:
-            parts = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+        case ast.Subscript(value=ast.Name(id=name)) if name in meant:
+            parts = places_of(tree)
             named = [x.id if isinstance(x, ast.Name) else "" for x in parts]
             return (*named[: len(meant[name])],) == meant[name]
     return False

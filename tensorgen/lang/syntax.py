@@ -11,6 +11,7 @@ import ast
 import math
 import re
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -88,6 +89,26 @@ class Expression:
         if exponent and abs(int(exponent[1])) > _LARGEST_EXPONENT:
             return None
         return Fraction(written)
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """Return the names that a part mentions."""
+    return {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
+
+
+def places_of(tree: ast.Subscript) -> list[ast.expr]:
+    """Return what stands between brackets, place by place."""
+    whole = tree.slice
+    return list(whole.elts) if isinstance(whole, ast.Tuple) else [whole]
+
+
+def with_places(
+    tree: ast.Subscript, base: ast.expr, places: Sequence[ast.expr]
+) -> ast.Subscript:
+    """Return other brackets behind another part, which stand where `tree` does."""
+    whole = places[0] if len(places) == 1 else ast.Tuple([*places], ast.Load())
+    made = ast.Subscript(base, ast.copy_location(whole, tree.slice), ast.Load())
+    return ast.copy_location(made, tree)
 
 
 def _range(text: str, tree: ast.AST) -> tuple[int, int]:
