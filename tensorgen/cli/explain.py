@@ -111,7 +111,7 @@ def _text(told: Explained, shape: str | None) -> str:
 
         return latex(told)
     if shape == "dot":
-        from tensorgen.explanation.dot import dot
+        from tensorgen.explanation.dag import dot
 
         return dot(told)
     from tensorgen.explanation.passes import passes
@@ -125,7 +125,7 @@ def _write(
     """Write the page and the picture, or say what is in the way."""
     if html is None and svg is None:
         return True
-    from tensorgen.explanation.dot import dot
+    from tensorgen.explanation.dag import dot
     from tensorgen.explanation.drawing import NoGraphvizError, drawn
     from tensorgen.explanation.page import page
     from tensorgen.explanation.written_files import ForeignFileError, write_file

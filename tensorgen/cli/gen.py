@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -13,7 +13,6 @@ from tensorgen.cli import options, streams
 from tensorgen.cli.codes import FINE, FORMATS, MODES, STALE, SUPPORT, WRONG
 from tensorgen.cli.settings import Settings, read_settings
 from tensorgen.cli.voice import Voice
-from tensorgen.cli.watching import watched
 from tensorgen.errors import Source, SpecError
 
 
@@ -269,3 +268,29 @@ def _write(texts: dict[Path, str], force: bool, told: bool, voice: Voice) -> int
     for path in texts:
         voice.tell(f"{'wrote' if path in written else 'unchanged'} {path}")
     return STALE if told and written else FINE
+
+
+SETTINGS = "pyproject.toml"
+
+
+def watched(specs: Sequence[str], run: Callable[[], int]) -> None:
+    """Run, and again whenever a spec or the settings change, until interrupted.
+
+    What is wrong is said, and waits to be mended.
+    """
+    try:
+        from watchfiles import watch
+    except ImportError as error:
+        message = "--watch needs watchfiles: pip install 'tensorgen[watch]'"
+        raise click.UsageError(message) from error
+
+    names = {Path(spec).absolute() for spec in specs}
+    folders = {name.parent for name in names}
+
+    def concerns(change: object, path: str) -> bool:
+        return Path(path) in names or Path(path).name == SETTINGS
+
+    run()
+    streams.say(f"watching {', '.join(map(str, specs))}; press Ctrl-C to leave")
+    for _ in watch(*folders, watch_filter=concerns, raise_interrupt=True):
+        run()

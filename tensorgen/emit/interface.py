@@ -294,6 +294,11 @@ class Function:
         return next(p for p in self.parameters if p.name == name)
 
     @property
+    def arguments(self) -> list[Parameter]:
+        """All arguments, as callers know them, in the order of the signature."""
+        return [p for group in self.signature for p in group]
+
+    @property
     def signature(self) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
         """The positional and the keyword-only arguments, in their order."""
         return arranged(self.parameters)

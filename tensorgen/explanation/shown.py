@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tensorgen.errors import Source
-from tensorgen.explanation.dag import Dag, dag_of
-from tensorgen.explanation.dot import dot
+from tensorgen.explanation.dag import Dag, dag_of, dot
 from tensorgen.explanation.drawing import MOST_VERTICES, picture
 from tensorgen.explanation.latex import displayed, latex
 from tensorgen.explanation.page import page, sections

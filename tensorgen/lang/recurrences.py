@@ -32,8 +32,7 @@ from tensorgen.lang.sides import (
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.step_hints import as_list, longer
 from tensorgen.lang.stepping import Member, Stepping, joined
-from tensorgen.lang.substitute import with_index
-from tensorgen.lang.syntax import Expression, places_of
+from tensorgen.lang.syntax import Expression, places_of, with_index
 from tensorgen.lang.two_index_steps import table
 from tensorgen.operators.functions.array import Array, Misuse
 from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once

@@ -23,8 +23,7 @@ from tensorgen.lang.reach import intervals
 from tensorgen.lang.scope import Names, Record, Thing
 from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range
 from tensorgen.lang.statement import Session, Statement
-from tensorgen.lang.substitute import parsed, with_parts
-from tensorgen.lang.syntax import Expression, places_of, with_places
+from tensorgen.lang.syntax import Expression, parsed, places_of, with_parts, with_places
 from tensorgen.operators.functions.array import Array
 
 Made = dict[str, tuple[Array | None, Record]]

@@ -11,18 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import PROBLEM, Kind
-from tensorgen.ir.effort import Effort
-from tensorgen.ir.graph import Graph
 from tensorgen.lang import (
     ElaboratedFunction,
     ElaboratedProblem,
-    Program,
-    elaborate,
+    program_of,
     requested,
 )
-from tensorgen.operators.stable import StableForms
 from tensorgen.spec.model import Spec
 from tensorgen.verify.cases import SMALLEST_ATTEMPT, Sizes, case, given_case
 from tensorgen.verify.constrained_claims import Constrained, as_function
@@ -83,12 +78,8 @@ class Verification:
     ) -> None:
         """Elaborate the spec; raises `SpecError` with all faults."""
         self.spec, self.seed, self.data, self._count = spec, seed, data, points
-        self._graph = Graph(StableForms(), Effort(watch))
         self._watch = watch or (lambda doing: None)
-        variables = {wrt.name for function in spec.functions for wrt in function.wrt}
-        self.program: Program = elaborate(
-            spec, self._graph, Differentiate(self._graph, variables)
-        )
+        _, self.program = program_of(spec, watch)
         self._points: dict[str, list[Point] | Unfit] = {}
         self._large: dict[str, Large | None] = {}
 
@@ -251,7 +242,7 @@ class Verification:
                     raise
                 except Unfit as error:
                     why = error
-            parts = any(x.node.order for x in function.results or (function,))
+            parts = any(x.node.order for x in function.alone.values())
             if not isinstance(why, NotFinite) or not parts:
                 break
         raise why
