@@ -7,28 +7,34 @@ of these. A number array has the dtype of its field; masks and indices are as th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tensorgen.check import residue_functions, square_matrices
-from tensorgen.check.index_arrays import Places
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import NoValue, Residues, store
 from tensorgen.check.system_objects import systems
-from tensorgen.check.walks import Field
+from tensorgen.check.walks import Field, Walks
 from tensorgen.operators.references.rows import OPERATORS
 
 Array = Any
 Axes = int | tuple[int, ...] | None
 Reduce = Callable[[Array, Axes], Array]
 
+# What looks at no number.
+_SHAPED = (
+    *("broadcast_to", "concatenate", "diagonal", "hstack", "ravel", "reshape"),
+    "zeros_like",
+)
+
 
 def library(field: Field) -> dict[str, Callable[..., Array]]:
     """All functions by the last part of their names."""
-    found = dict(field.functions)
-    found["isqrt"] = math.isqrt
+    found = {**field.functions, **{name: getattr(np, name) for name in _SHAPED}}
+    found |= {"isqrt": math.isqrt, "divide": field.divided, "power": field.power}
     if isinstance(field, Residues):
         found |= residue_functions.functions(field) | square_matrices.functions(field)
     else:
@@ -53,7 +59,7 @@ def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
     return {**found, "pinv": OPERATORS["pinv"]}
 
 
-class Library(Places):
+class Library(Walks):
     """Functions of arrays; those that begin with `_np_` are called by that name."""
 
     # Contractions
@@ -99,16 +105,10 @@ class Library(Places):
     def _np_multiply(self, a: Array, b: Array) -> Array:
         return self.field.reduced(self.field.of(a) * self.field.of(b))
 
-    def _np_divide(self, a: Array, b: Array) -> Array:
-        return self.field.divided(a, b)
-
-    def _np_power(self, a: Array, exponent: Array) -> Array:
-        return self.field.power(a, exponent)
-
     def _np_square(self, a: Array) -> Array:
         return self._np_multiply(a, a)
 
-    # Index arrays
+    # By index arrays
 
     def _np__count(self, **indices: Array) -> int:
         return 1 + max((int(x.max()) for x in indices.values() if x.size), default=-1)
@@ -150,6 +150,56 @@ class Library(Places):
         """What only adds and multiplies, which NumPy does with numbers of any kind."""
         return self.field.reduced(OPERATORS[name](*args))
 
+    # Places in an order, and their number: numbers are only compared
+
+    def _np_argsort(self, a: Array, axis: int = -1, kind: str = "") -> Array:
+        return np.argsort(self.field.of(a), axis=axis, kind="stable")
+
+    def _np__interval(self, x: Array, knots: Array) -> Array:
+        x, knots = self._numbers(x, knots)
+        return (x[..., None] >= knots[1:-1]).sum(axis=-1).astype(int)
+
+    def _np__count_within(self, keys: Array, limits: Array) -> Array:
+        return self._counted("<=", keys, limits)
+
+    def _np__count_below(self, keys: Array, limits: Array) -> Array:
+        return self._counted("<", keys, limits)
+
+    def _np__begin_at(self, keys: Array, limits: Array) -> Array:
+        return len(keys) - self._counted(">=", keys, limits)
+
+    def _np__begin_above(self, keys: Array, limits: Array) -> Array:
+        return len(keys) - self._counted(">", keys, limits)
+
+    def _np_searchsorted(self, keys: Array, x: Array, side: str = "left") -> Array:
+        return np.searchsorted(keys, x, "right" if side == "right" else "left")
+
+    def _np__joint_order(self, keys: Array, places: Array) -> Array:
+        return np.lexsort((places, keys))
+
+    def _np__count_joint(
+        self, keys: Array, places: Array, key: Array, place: Array, side: str = "left"
+    ) -> Array:
+        pairs = [*zip(keys, places, strict=True)]
+        cut = bisect_right if side == "right" else bisect_left
+        found = [cut(pairs, pair) for pair in zip(key, place, strict=True)]
+        return np.array(found, dtype=int)
+
+    def _np__tie(self, keys: Array, x: Array, beyond: int = 0) -> Array:
+        keys, x = self._numbers(keys, x)
+        equal = self.field.compared("==", keys, x[..., None])
+        none = np.full((*x.shape, 1), True)
+        found = np.argmax(np.concatenate([equal, none], axis=-1).astype(bool), axis=-1)
+        return np.where(found == len(keys), len(keys) + beyond, found)
+
+    def _np__last_index(self, number: Array) -> Array:
+        return np.maximum(number - 1, 0)
+
+    def _counted(self, symbol: str, keys: Array, limits: Array) -> Array:
+        keys, limits = self._numbers(keys, limits)
+        found = self.field.compared(symbol, keys, limits[..., None])
+        return np.asarray(found.sum(axis=-1), dtype=int)
+
     # Reductions
 
     def _np_median(self, a: Array, axis: Axes = None) -> Array:
@@ -166,8 +216,7 @@ class Library(Places):
     def _np_max(self, a: Array, axis: Axes = None) -> Array:
         return self._reduced("first", a, axis)
 
-    def _np__supremum(self, a: Array, axis: Axes = None) -> Array:
-        return self._reduced("first", a, axis)
+    _np__supremum = _np_max
 
     def _np_min(self, a: Array, axis: Axes = None) -> Array:
         return self._reduced("last", a, axis)
@@ -257,9 +306,6 @@ class Library(Places):
     def _np_ones(self, shape: Any, dtype: Any = None) -> Array:
         return self._filled(shape, 1, dtype)
 
-    def _np_zeros_like(self, x: Array) -> Array:
-        return np.zeros_like(x)
-
     def _np_full(self, shape: Any, value: Array, dtype: Any = None) -> Array:
         return np.broadcast_to(self.field.of(value), shape).copy()
 
@@ -302,26 +348,8 @@ class Library(Places):
     def _np_asarray(self, x: Array, dtype: Any = None) -> Array:
         return self.field.of(x)
 
-    def _np_diagonal(self, x: Array, axis1: int = 0, axis2: int = 1) -> Array:
-        return np.diagonal(x, axis1=axis1, axis2=axis2)
-
-    def _np_broadcast_to(self, x: Array, shape: Any) -> Array:
-        return np.broadcast_to(x, shape)
-
-    def _np_reshape(self, x: Array, shape: Any) -> Array:
-        return np.reshape(x, shape)
-
-    def _np_ravel(self, x: Array) -> Array:
-        return np.ravel(x)
-
     def _np_indices(self, shape: Any) -> Array:
         return np.indices(shape if isinstance(shape, tuple) else (shape,))
-
-    def _np_concatenate(self, parts: Sequence[Array]) -> Array:
-        return np.concatenate(list(parts))
-
-    def _np_hstack(self, parts: Sequence[Array]) -> Array:
-        return np.hstack(list(parts))
 
     def _np_sliding_window_view(self, x: Array, shape: Any, axis: Any = None) -> Array:
         sides = x.shape if axis is None else np.array(x.shape)[np.atleast_1d(axis)]

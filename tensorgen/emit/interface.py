@@ -14,7 +14,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from tensorgen.arrays.written import Written
 from tensorgen.calculus.kinds import Blocks, Kind
+from tensorgen.emit.backends import Backend
 from tensorgen.ir.dims import ZERO, Dim
 
 OPTIONAL = "ArrayLike | None"
@@ -151,6 +153,19 @@ class Body:
     def text(self) -> tuple[str, ...]:
         """The lines, and what they return."""
         return (*self.lines, *self.returns)
+
+
+def body_of(text: Written, backend: Backend) -> Body:
+    """Return some text as statements of a backend's module."""
+    return Body(
+        text.lines,
+        text.returns,
+        text.dims,
+        helpers=(*text.helpers, *backend.written(text.modules)),
+        modules=backend.imported(text.modules),
+        needs_dtype=text.needs_dtype,
+        refusals=text.refusals if backend.refuses else (),
+    )
 
 
 @dataclass(frozen=True, slots=True)

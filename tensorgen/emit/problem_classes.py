@@ -150,10 +150,7 @@ def _packing(data: list[Parameter], unknowns: list[Parameter]) -> list[str]:
 
 
 def solving(
-    bound: BoundFunction,
-    data: list[Parameter],
-    solved: list[Parameter],
-    warm: str,
+    bound: BoundFunction, data: list[Parameter], solved: list[Parameter], warm: str
 ) -> list[str]:
     """Return the statements that find the unknowns of a point, `warm` from before."""
     read = words(p.solved for p in solved)
@@ -168,9 +165,7 @@ def solving(
 
 
 def _late_checks(
-    bound: BoundFunction,
-    data: list[Parameter],
-    unknowns: list[Parameter],
+    bound: BoundFunction, data: list[Parameter], unknowns: list[Parameter]
 ) -> list[str]:
     """Return the checks that need sizes which only a vector gives."""
     data = every(data)

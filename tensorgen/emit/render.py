@@ -26,11 +26,7 @@ from tensorgen.emit.module import Module
 from tensorgen.emit.problem_classes import Problem, problem
 from tensorgen.emit.seal import NOTHING
 from tensorgen.emit.support import support_file, support_name, support_names
-from tensorgen.emit.text import (
-    docstring,
-    file_name,
-    literal,
-)
+from tensorgen.emit.text import docstring, file_name, literal
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.spec.names import FRAME

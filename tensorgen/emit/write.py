@@ -154,9 +154,7 @@ def _write_together(changes: Iterable[_Change], force: bool) -> None:
 
 
 def _move_together(
-    staged: Iterable[tuple[Path, _Change]],
-    beside: Callable[[Path], Path],
-    force: bool,
+    staged: Iterable[tuple[Path, _Change]], beside: Callable[[Path], Path], force: bool
 ) -> None:
     undo: list[Callable[[], None]] = []
     try:

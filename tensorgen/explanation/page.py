@@ -97,11 +97,7 @@ def _coded(words: str) -> str:
 
 
 def _section(
-    subject: Subject,
-    told: Explained,
-    place: int,
-    parts: Mapping[str, str],
-    first: bool,
+    subject: Subject, told: Explained, place: int, parts: Mapping[str, str], first: bool
 ) -> str:
     rows = [
         f'<section id="f{place}">',

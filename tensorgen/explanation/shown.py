@@ -105,11 +105,7 @@ def _standalone(dag: Dag) -> str:
 
 
 def explanation(
-    source: Source,
-    function: str | None,
-    backend: str,
-    mode: str,
-    allow_external: bool,
+    source: Source, function: str | None, backend: str, mode: str, allow_external: bool
 ) -> Explanation:
     """Compile a spec, and return what is told of it; raises `KeyError` and others."""
     try:

@@ -108,10 +108,7 @@ def _is_value(part: ast.expr) -> bool:
 
 
 def _convert(
-    e: Statement,
-    parameter: Parameter,
-    parts: list[ast.expr],
-    found: Arguments,
+    e: Statement, parameter: Parameter, parts: list[ast.expr], found: Arguments
 ) -> bool:
     """Convert the trees of one parameter by its kind."""
     name, part = parameter.name, parts[0]

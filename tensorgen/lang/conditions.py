@@ -12,12 +12,7 @@ from tensorgen.lang.facts import Compared
 from tensorgen.lang.index_forms import Entry, Form, Index
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.arithmetic import elementwise, times
-from tensorgen.operators.functions.array import (
-    Array,
-    Label,
-    Misuse,
-    number,
-)
+from tensorgen.operators.functions.array import Array, Label, Misuse, number
 
 _NAMES: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("less", "<"),

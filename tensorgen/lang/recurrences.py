@@ -66,10 +66,7 @@ def elaborate_steps(
 
 
 def _elaborated(
-    session: Session,
-    sides: Sequence[Side],
-    names: Names,
-    checkpoint: Checkpoint | None,
+    session: Session, sides: Sequence[Side], names: Names, checkpoint: Checkpoint | None
 ) -> Found:
     """The arrays of names that all step, or are all put together."""
     own = assembled(sides)

@@ -274,10 +274,7 @@ class Statement:
         self.session.faults.add(message, span, marks=marks, hint=hint)
 
     def misused(
-        self,
-        misuse: Misuse,
-        place: ast.expr | Span,
-        places: dict[Place, ast.expr],
+        self, misuse: Misuse, place: ast.expr | Span, places: dict[Place, ast.expr]
     ) -> None:
         """Note that a builder cannot take its arguments."""
         marks = [

@@ -18,11 +18,7 @@ from tensorgen.lang.index_forms import Form, Index
 from tensorgen.lang.ranges import floor_divided
 from tensorgen.lang.statement import Statement
 from tensorgen.lang.syntax import places_of
-from tensorgen.operators.functions.array import (
-    Array,
-    Label,
-    Misuse,
-)
+from tensorgen.operators.functions.array import Array, Label, Misuse
 
 
 @dataclass(slots=True)

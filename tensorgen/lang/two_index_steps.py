@@ -25,6 +25,7 @@ from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parsed, places_of, with_parts, with_places
 from tensorgen.operators.functions.array import Array
+from tensorgen.spec.names import unused
 
 Made = dict[str, tuple[Array | None, Record]]
 _ENTRY = (
@@ -86,8 +87,8 @@ class Table:
         taken = {*names.all, *names.local, *names.file, self.row, self.column}
         taken |= {x for side in (step, *firsts) for x in mentioned(side.body)}
         taken |= {str(p.index) for p in step.places}
-        self.diagonal = _fresh("d", taken)
-        self.diagonals = _fresh(f"{self.name}_diagonals", taken)
+        self.diagonal = unused("d", taken)
+        self.diagonals = unused(f"{self.name}_diagonals", taken)
 
     def _first(self, firsts: Sequence[Side], fixed: tuple[bool, bool]) -> Side | None:
         """The definition of first entries that are fixed along these places."""
@@ -324,12 +325,6 @@ class _Entries(ast.NodeTransformer):
             node = self.table.state(self.body, node)
         self.generic_visit(node)
         return node
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _put(body: Expression, parts: Mapping[str, str]) -> Expression:

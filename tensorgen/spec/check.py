@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from tensorgen.calculus.kinds import (
-    GRADIENT,
-    JACOBIAN,
-    VALUE,
-    all_emitted,
-    result_name,
-)
+from tensorgen.calculus.kinds import GRADIENT, JACOBIAN, VALUE, all_emitted, result_name
 from tensorgen.errors import Text
 from tensorgen.spec.model import Definition, FunctionSpec, ProblemSpec
 from tensorgen.spec.names import Namespace, in_code

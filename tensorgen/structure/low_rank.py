@@ -147,7 +147,7 @@ def _apart(structure: Structure, term: StoredTerm) -> Sides | None:
     """
     r = structure.rows
     left: list[Factor] = []
-    middle: list[Factor] = [(node, ()) for node in term.scale]
+    middle = term.numbers
     right: list[Factor] = []
     for node, labels in term.factors:
         axes = [x for x in labels if isinstance(x, int)]

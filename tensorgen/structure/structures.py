@@ -73,14 +73,7 @@ STRUCTURES = (
         product=toeplitz_product,
         pieces=_REFINED,
     ),
-    Row(
-        "sparse",
-        sparse,
-        "_SparseFactorization",
-        "sparse",
-        ease=5,
-        imports=_SPARSE,
-    ),
+    Row("sparse", sparse, "_SparseFactorization", "sparse", ease=5, imports=_SPARSE),
 )
 
 

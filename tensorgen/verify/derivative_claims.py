@@ -66,11 +66,7 @@ Rows = Mapping[str, Callable[[Part], Iterator[Measure]]]
 
 
 def compared(
-    point: Point,
-    kind: Kind,
-    order: tuple[str, ...],
-    subject: Subject,
-    rows: Rows,
+    point: Point, kind: Kind, order: tuple[str, ...], subject: Subject, rows: Rows
 ) -> Iterator[tuple[Arguments, Measure]]:
     """Call an emitted function, and yield what is measured of what it returns.
 

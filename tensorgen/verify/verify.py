@@ -12,12 +12,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.calculus.kinds import PROBLEM, Kind
-from tensorgen.lang import (
-    ElaboratedFunction,
-    ElaboratedProblem,
-    program_of,
-    requested,
-)
+from tensorgen.lang import ElaboratedFunction, ElaboratedProblem, program_of, requested
 from tensorgen.spec.model import Spec
 from tensorgen.verify.cases import SMALLEST_ATTEMPT, Sizes, case, given_case
 from tensorgen.verify.constrained_claims import Constrained, as_function
