@@ -158,10 +158,8 @@ def _elements(tree: ast.expr, expected: str) -> list[ast.expr]:
 def _size(e: Statement, tree: ast.expr, least: int = 0) -> Dim | None:
     size = size_form(e, tree)
     if size is None:
-        if not e.unbound(tree):
-            shown = e.expression.source(tree)
-            hint = "a size is an expression in dims and integers"
-            e.fault(f"'{shown}' is not a size", tree, hint=hint)
+        hint = "a size is an expression in dims and integers"
+        e.no_form(tree, "'{}' is not a size", hint)
         return None
     if size.constant is not None and size.constant < least:
         e.fault(f"a size cannot be {size.constant}", tree)

@@ -191,13 +191,8 @@ def _bounds(e: Statement, tree: ast.expr, several: str) -> list[Form] | None:
     for part in parts:
         form = affine_form(e, part)
         if form is None or len(form.indices) < len(form.terms):
-            if not e.unbound(part):
-                shown = e.expression.source(part)
-                message = f"the bound '{shown}' is not affine in dims and indices"
-                hint = (
-                    "a range starts at one, or max(...) of some; it stops at min(...)"
-                )
-                e.fault(message, part, hint=hint)
+            hint = "a range starts at one, or max(...) of some; it stops at min(...)"
+            e.no_form(part, "the bound '{}' is not affine in dims and indices", hint)
             return None
         forms.append(form)
     return forms

@@ -392,6 +392,11 @@ class Statement:
                 found = True
         return found
 
+    def no_form(self, tree: ast.expr, message: str, hint: str) -> None:
+        """Report a part that is no form of dims and indices: `{}` is what it says."""
+        if not self.unbound(tree):
+            self.fault(message.format(self.expression.source(tree)), tree, hint=hint)
+
     def _is_free(self, name: str) -> bool:
         return not (
             name in self.scope

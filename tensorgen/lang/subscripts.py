@@ -282,10 +282,8 @@ def _limit(
         return Form.constant(default)
     form = affine_form(e, tree)
     if form is None:
-        if not e.unbound(tree):
-            shown = e.expression.source(tree)
-            hint = "limits are affine forms of dims and indices"
-            e.fault(f"'{shown}' cannot limit a slice", tree, hint=hint)
+        hint = "limits are affine forms of dims and indices"
+        e.no_form(tree, "'{}' cannot limit a slice", hint)
         return None
     literal = form.const.constant
     if not form.terms and literal is not None and literal < 0:
