@@ -16,7 +16,7 @@ import numpy as np
 from tensorgen.check import residue_functions, square_matrices
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import NoValue, Residues, store
-from tensorgen.check.system_objects import systems
+from tensorgen.check.square_matrices import systems
 from tensorgen.check.walks import Field, Walks
 from tensorgen.operators.references.rows import OPERATORS
 

@@ -13,10 +13,12 @@ from tensorgen.ir.nodes import Node, constant_value
 from tensorgen.operators.matrices.symmetry import is_symmetric
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.coordinates import entries
-from tensorgen.structure.diagonal_blocks import diagonal_factorization
+from tensorgen.structure.delta_solvers import (
+    diagonal_factorization,
+    sparse_factorization,
+)
 from tensorgen.structure.gram import gram
 from tensorgen.structure.methods import Body, Structure
-from tensorgen.structure.sparse import sparse_factorization
 from tensorgen.structure.stored import LaidOut, StoredTerm
 from tensorgen.structure.ways import (
     LOCAL,
