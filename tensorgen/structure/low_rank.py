@@ -184,7 +184,7 @@ def _mirrored(
     core = () if same else _core(left, right)
     if not (same or core):
         return None
-    sizes = _sizes(term)
+    sizes = _dims(term.factors)
     summed = core[:1] or term.summed
     width = {x: sizes[x] for x in summed}
     weight = structure.graph.product(
@@ -207,7 +207,7 @@ def _crossed(
     right: list[Factor],
 ) -> list[Half]:
     """A term and its transpose: `(u + v) (u + v)' - (u - v) (u - v)'`, halved."""
-    graph, sizes = structure.graph, _sizes(term)
+    graph, sizes = structure.graph, _dims(term.factors)
     width = {x: sizes[x] for _, xs in right for x in xs if not isinstance(x, int)}
     first = _side(structure, [*left, *middle], width)
     second = _side(structure, right, width)
@@ -261,11 +261,6 @@ def _core(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Name, ...]:
 def _dims(factors: Sequence[Factor]) -> dict[Name, Dim]:
     """The sizes of the labels of some factors."""
     return {x: d for n, xs in factors for x, d in zip(xs, n.dims, strict=True)}
-
-
-def _sizes(term: StoredTerm) -> dict[Name, Dim]:
-    """The sizes of the labels of a term."""
-    return _dims(term.factors)
 
 
 def _computed(body: Body, half: Half, number: str) -> tuple[Array, Array]:
