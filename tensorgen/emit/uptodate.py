@@ -46,9 +46,9 @@ def up_to_date(
     folder: Path,
     backends: Sequence[str] | None,
     mode: str,
-    support: str | None = None,
-    in_package: bool = False,
-    allow_external: bool = False,
+    support: str | None,
+    in_package: bool,
+    allow_external: bool,
 ) -> dict[str, str] | None:
     """Return the files of a spec by their names, if all are there as we made them.
 

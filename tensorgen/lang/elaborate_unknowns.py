@@ -343,8 +343,8 @@ def _emitting(
     of: InputSpec,
     text: str,
     doc: str,
-    by: Sequence[str] = (),
-    left: Sequence[str] = (),
+    by: Sequence[str],
+    left: Sequence[str],
 ) -> FunctionSpec:
     """A function as a file would have it, with derivatives `by` the unknown."""
     place = of.name_text

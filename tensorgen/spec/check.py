@@ -16,7 +16,7 @@ def check_names(
     definitions: tuple[Definition, ...],
     functions: tuple[FunctionSpec, ...],
     names: Namespace,
-    problem: ProblemSpec | None = None,
+    problem: ProblemSpec | None,
 ) -> None:
     """Report names that clash beyond the one namespace of the file."""
     for index in _indices(definitions, names):

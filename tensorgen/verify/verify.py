@@ -123,9 +123,7 @@ class Verification:
                 found += self._solved(solver, subject)
         return found
 
-    def agreed(
-        self, first: Subject, other: Subject, only: str | None = None
-    ) -> list[Finding]:
+    def agreed(self, first: Subject, other: Subject, only: str | None) -> list[Finding]:
         """Return how far two modules differ in what they return."""
         found = []
         for task in self.tasks(only):
