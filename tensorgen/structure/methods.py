@@ -82,17 +82,13 @@ class Structure:
         self.hints = hints
         self.slow_at = slow_at
         self.axes = len(tensor.dims)
-        symbols = {s for dim in tensor.dims for s in dim.symbols}
-        for node in tensor.arrays:
-            symbols |= {s for dim in node.dims for s in dim.symbols}
+        sizes = [*tensor.dims, *(dim for node in tensor.arrays for dim in node.dims)]
         for term in tensor.terms:
-            offsets = [tie.offset for tie in term.ties]
-            offsets += [link.form.const for link in term.links]
-            offsets += [dim for link in term.links for dim in link.dims]
-            symbols |= {s for offset in offsets for s in offset.symbols}
+            sizes += [tie.offset for tie in term.ties]
+            sizes += [x for link in term.links for x in (link.form.const, *link.dims)]
             for node in topological(term.scale):
-                sizes = [node.value] if isinstance(node, Size) else node.dims
-                symbols |= {s for dim in sizes for s in dim.symbols}
+                sizes += [node.value] if isinstance(node, Size) else node.dims
+        symbols = {s for size in sizes for s in size.symbols}
         self.sizes = tuple(sorted(symbols))
         links = (link for term in tensor.terms for link in term.links)
         indices = [node for link in links for node in link.indices]
