@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,11 @@ Array = Any
 Axes = int | tuple[int, ...] | None
 Reduce = Callable[[Array, Axes], Array]
 
+# What only adds and multiplies its arguments: NumPy does so with numbers of any kind.
+_ADDED = (
+    *("add", "cumsum", "matmul", "multiply", "outer", "subtract", "tensordot"),
+    "trace",
+)
 # What looks at no number.
 _SHAPED = (
     *("broadcast_to", "concatenate", "diagonal", "hstack", "ravel", "reshape"),
@@ -34,6 +40,7 @@ _SHAPED = (
 def library(field: Field) -> dict[str, Callable[..., Array]]:
     """All functions by the last part of their names."""
     found = {**field.functions, **{name: getattr(np, name) for name in _SHAPED}}
+    found |= {name: partial(_reduced, field, getattr(np, name)) for name in _ADDED}
     found |= {"isqrt": math.isqrt, "divide": field.divided, "power": field.power}
     if isinstance(field, Residues):
         found |= residue_functions.functions(field) | square_matrices.functions(field)
@@ -45,6 +52,12 @@ def library(field: Field) -> dict[str, Callable[..., Array]]:
         if name.startswith("_np_"):
             found[name.removeprefix("_np_")] = getattr(own, name)
     return found
+
+
+def _reduced(
+    field: Field, function: Callable[..., Array], *args: Array, **named: Any
+) -> Array:
+    return field.reduced(function(*map(field.of, args), **named))
 
 
 def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
@@ -67,46 +80,18 @@ class Library(Walks):
     def _np_einsum(self, subscripts: str, *args: Array, optimize: bool = True) -> Array:
         return self.field.reduced(np.einsum(subscripts, *self._numbers(*args)))
 
-    def _np_tensordot(self, a: Array, b: Array, axes: Any) -> Array:
-        return self.field.reduced(
-            np.tensordot(self.field.of(a), self.field.of(b), axes=axes)
-        )
-
     def _np_vdot(self, a: Array, b: Array) -> Array:
         a, b = self._numbers(a, b)
         return self.field.reduced((a.ravel() * b.ravel()).sum())
 
-    def _np_outer(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(np.outer(*self._numbers(a, b)))
-
-    def _np_matmul(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(np.matmul(*self._numbers(a, b)))
-
-    def _np_trace(self, a: Array) -> Array:
-        return self.field.reduced(np.trace(self.field.of(a)))
-
     def _np_sum(self, a: Array, axis: Axes = None) -> Array:
         return self.field.reduced(self.field.of(a).sum(axis=axis))
-
-    def _np_cumsum(self, a: Array, axis: int | None = None) -> Array:
-        return self.field.reduced(np.cumsum(self.field.of(a), axis=axis))
 
     def _np_bincount(self, x: Array, minlength: int) -> Array:
         return self.field.of(np.bincount(x.astype(int), minlength=minlength))
 
-    # Operators by their names
-
-    def _np_add(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(self.field.of(a) + self.field.of(b))
-
-    def _np_subtract(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(self.field.of(a) - self.field.of(b))
-
-    def _np_multiply(self, a: Array, b: Array) -> Array:
-        return self.field.reduced(self.field.of(a) * self.field.of(b))
-
     def _np_square(self, a: Array) -> Array:
-        return self._np_multiply(a, a)
+        return self.others["multiply"](a, a)
 
     # By index arrays
 
@@ -362,7 +347,7 @@ class Library(Walks):
 
     def _np__toeplitz_times(self, column: Array, operand: Array) -> Array:
         i = np.arange(len(column))
-        return self._np_matmul(column[abs(i[:, None] - i)], operand)
+        return self.others["matmul"](column[abs(i[:, None] - i)], operand)
 
     def _np__correlate(
         self, x: Array, w: Array, before: int = 0, after: int = 0
