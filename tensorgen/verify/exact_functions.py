@@ -170,14 +170,9 @@ def _between() -> Table:
             return function
         return lambda a, b, z: function(a, b, z) * (-1 if a + b > 0 else 1)
 
-    return {
-        "log_ndtr_between": between(0),
-        "between_slope": between(1),
-        "between_rise": between(2),
-        "between_bend": between(3),
-        "between_twist": between(4),
-        "between_fall": between(5),
-    }
+    derivatives = (f"between_{x}" for x in ("slope", "rise", "bend", "twist", "fall"))
+    names = ("log_ndtr_between", *derivatives)
+    return {name: between(place) for place, name in enumerate(names)}
 
 
 def _special() -> Table:
