@@ -49,6 +49,8 @@ class Task:
     at_large: Callable[[Point, Subject], Compared] | None = None
     is_class: bool = False
     """Whether a call returns something else than arrays that follow from arrays."""
+    solves: bool = False
+    """Whether it finds an unknown: no smaller sizes are looked for where it fails."""
 
     def habits(self) -> Task:
         """The same function, of which the properties of every call are measured."""
@@ -120,7 +122,7 @@ class Verification:
             found += self._verified(task, subject)
         for solver in solvers(self.program):
             if only in (None, solver.name):
-                found += self._solved(solver, subject)
+                found += self._verified(_solving(solver), subject)
         return found
 
     def agreed(self, first: Subject, other: Subject, only: str | None) -> list[Finding]:
@@ -252,11 +254,12 @@ class Verification:
         for point in points:
             self._at(task, subject, point, log)
             if log.failed is not None:
-                self._smaller(task, subject, point, log)
+                if not task.solves:
+                    self._smaller(task, subject, point, log)
                 break
         else:
             self._at(task.habits(), subject, points[-1], log)
-            large = self.large(task.function)
+            large = task.at_large and self.large(task.function)
             if large is not None and task.at_large is not None:
                 own = replace(task, measured=task.at_large)
                 self._at(own, subject, large, log)
@@ -299,22 +302,12 @@ class Verification:
                     log.failed = again.failed
                     return
 
-    def _solved(self, solver: Solver, subject: Subject) -> list[Finding]:
-        log = Log(solver.name, subject)
-        try:
-            points = self.points(solver.measure)
-        except Unfit as error:
-            return [_none(solver.name, subject, error)]
-        # To what it converges in single precision, its tolerance says.
-        measured, given = solver.measured, solver.given
-        task = Task(solver.name, solver.measure, measured, given, is_class=True)
-        for point in points:
-            self._at(task, subject, point, log)
-            if log.failed is not None:
-                break
-        else:
-            self._at(task.habits(), subject, points[-1], log)
-        return log.findings("")
+
+def _solving(solver: Solver) -> Task:
+    """The function that finds an unknown."""
+    own = solver.measure, solver.measured, solver.given
+    # To what it converges in single precision, its tolerance says.
+    return Task(solver.name, *own, is_class=True, solves=True)
 
 
 def _none(name: str, subject: Subject, error: Unfit) -> Finding:
