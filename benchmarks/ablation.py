@@ -232,15 +232,9 @@ def calls(source: Source) -> dict[str, Task]:
                 continue
         if case is None:
             continue
-        names = [x.name for x in function.spec.results] or [""]
-        results = function.results or (function,)
-        shapes = {
-            name: tuple(dim.value(case.sizes) for dim in one.node.dims)
-            for name, one in zip(names, results, strict=True)
-        }
         for kind, order in requested(function):
             public = kind.public_name(function.spec.name, order)
-            given, _ = call_of(function, kind, case, shapes)
+            given, _ = call_of(function, kind, case)
             found[public] = partial(_called, given, public)
     return found
 

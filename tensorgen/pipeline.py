@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit import write as write  # the command line's way to it
 from tensorgen.emit.backends import BACKENDS
@@ -28,10 +27,7 @@ from tensorgen.emit.render import render
 from tensorgen.emit.support import support_code, support_file
 from tensorgen.emit.uptodate import inputs, support_prefix
 from tensorgen.errors import Remark, Source
-from tensorgen.ir.effort import Effort
-from tensorgen.ir.graph import Graph
-from tensorgen.lang import elaborate
-from tensorgen.operators.stable import StableForms
+from tensorgen.lang import program_of
 from tensorgen.plans.build_module import ModuleBuilder
 from tensorgen.plans.constrained_plans import plan_constrained
 from tensorgen.plans.planner import Planner, known_sizes
@@ -82,10 +78,8 @@ def compile_spec(
     """
     chosen = _mode(mode)
     spec = _read(source, backends, allow_external)
-    effort = Effort(watch)
-    graph = Graph(StableForms(), effort)
-    variables = {wrt.name for function in spec.functions for wrt in function.wrt}
-    program = elaborate(spec, graph, Differentiate(graph, variables))
+    graph, program = program_of(spec, watch)
+    effort = graph.effort
     planners = [Planner(graph, spec, program, f, chosen) for f in program.generated]
     plans = [planner.plans() for planner in planners]
     # Problems come last: nodes made for them have no say in the functions' text.

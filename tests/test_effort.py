@@ -31,7 +31,7 @@ def counted(text: str) -> int:
             found.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tensorgen.pipeline, "Effort", Counted)
+        patch.setattr("tensorgen.lang.program.Effort", Counted)
         source = Source("<text>", text)
         tensorgen.pipeline.compile_spec(source, ["numpy"], "cross-country", False)
     return found[0].spent
@@ -246,7 +246,7 @@ def test_what_no_pass_improves_computes_the_same(
 ) -> None:
     text = FAMILIES[family][2](4)
     better = load(text)
-    monkeypatch.setattr(tensorgen.pipeline, "Effort", Hasty)
+    monkeypatch.setattr("tensorgen.lang.program.Effort", Hasty)
     plain = load(text)
     rng = np.random.default_rng(0)
     shapes: dict[str, list[tuple[int, ...]]]

@@ -15,7 +15,6 @@ from tensorgen.bench.answers import Answer, Answers
 from tensorgen.bench.clock import Times, peak, timed
 from tensorgen.bench.timing_points import (
     ATTEMPTS,
-    Shape,
     call_of,
     given_point,
     hinted,
@@ -115,12 +114,11 @@ class Bench:
             return rows
         try:
             case = chosen or self._point(function, sizes)
-            shapes = _shapes(function, case)
         except (Unfit, ValueError) as error:
             for k in fitting:
                 rows[k].reason = str(error)
             return rows
-        answers = Answers(function, case, self._module)
+        answers = Answers(function, self._program, case, self._module)
         twins: Twins | str = self._no_jax
         if not self._no_jax:
             try:
@@ -130,7 +128,7 @@ class Bench:
         for k in fitting:
             kind, order, _ = asked[k]
             self._watch(f"timing {rows[k].function}")
-            given, more = call_of(function, kind, case, shapes)
+            given, more = call_of(function, kind, case)
             self._time(rows[k], kind, order, given, more, answers, twins)
         return rows
 
@@ -163,7 +161,7 @@ class Bench:
         if not hasattr(self._module.module, name):
             return True
         kinds = [kind for kind, _ in requested(function) if kind.name == "value"]
-        given, _ = call_of(function, kinds[0], case, {})
+        given, _ = call_of(function, kinds[0], case)
         try:
             found = given.call(self._module, name)
         except Exception:  # a matrix that is not as promised, say
@@ -191,7 +189,7 @@ class Bench:
                 row.answer = answers.against_jax(kind, result, numbers)
             if other is None or row.answer.is_wrong:
                 # JAX loses digits of its own: then it is the formula that decides.
-                own = answers.against_formula(kind, order, result, more)
+                own = answers.against_formula(kind, order, result)
                 if other is None or own.against:
                     row.differs = row.answer.error
                     row.answer = own
@@ -232,16 +230,6 @@ class Bench:
         found = given.call(self._module, name)
         self._module.wait()
         return found
-
-
-def _shapes(function: ElaboratedFunction, case: Case) -> dict[str, Shape]:
-    """The shapes of results, by their names."""
-    names = [x.name for x in function.spec.results] or [""]
-    every = function.results or (function,)
-    return {
-        name: tuple(dim.value(case.sizes) for dim in one.node.dims)
-        for name, one in zip(names, every, strict=True)
-    }
 
 
 def _taken(forms: Sequence[Form], sizes: Mapping[str, int]) -> Form:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from tensorgen.calculus.kinds import Kind
 from tensorgen.errors import suggest
 from tensorgen.lang import ElaboratedFunction, Program
@@ -16,9 +14,8 @@ from tensorgen.prices.thresholds import assumed
 from tensorgen.spec.model import Spec
 from tensorgen.verify.cases import Case, Sizes, case, given_case
 from tensorgen.verify.emitted_calls import Arguments, arguments, solved
+from tensorgen.verify.points import looks
 from tensorgen.verify.reference import Unfit
-
-Shape = tuple[int, ...]
 
 ATTEMPTS = 8
 """How often other numbers are tried where a value is not finite."""
@@ -82,18 +79,8 @@ def given_point(
 
 
 def call_of(
-    function: ElaboratedFunction, kind: Kind, own: Case, shapes: Mapping[str, Shape]
-) -> tuple[Arguments, dict[str, object]]:
-    """Return how a function of a kind is called, and what is given beside inputs.
-
-    `shapes` are those of its results, by their names.
-    """
-    more: dict[str, object] = {}
-    rng = np.random.default_rng(7)
-    if kind.argument == "direction":
-        for wrt in function.spec.wrt:
-            more[f"d{wrt.name}"] = rng.uniform(-1, 1, np.shape(own.values[wrt.name]))
-    elif kind.argument == "cotangent":
-        for name, shape in shapes.items():
-            more[f"ct_{name}" if name else "ct"] = rng.uniform(-1, 1, shape)
+    function: ElaboratedFunction, kind: Kind, own: Case
+) -> tuple[Arguments, dict[str, Any]]:
+    """Return how a function of a kind is called, and what is given beside inputs."""
+    more = looks(function, kind, own)
     return arguments(function, own, more), more

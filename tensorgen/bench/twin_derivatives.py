@@ -77,7 +77,7 @@ class Twins:
             2: max(columns, outputs * variables**2),
         }
         order = {"jacobian": 1, "dense_jacobian": 1, "hessian": 2, "dense_hessian": 2}
-        for part in kind.beside or kind.parts:
+        for part in kind.plain_parts:
             if numbers.get(order.get(part.name, 0), 0) > LARGEST:
                 raise NoTwinError("its derivative is too large to be stored dense")
 
@@ -128,7 +128,7 @@ class Twins:
 
     def numbers(self, kind: Kind, found: Sequence[Any]) -> list[Array]:
         """Return what was computed as arrays: one for each input, or pair of them."""
-        own = (*kind.lead, kind.beside[-1]) if kind.beside else kind.parts
+        own = kind.plain_parts
         arrays: list[Array] = []
         for part, one in zip(own, found, strict=True):
             if part.by == "nothing":

@@ -25,17 +25,8 @@ def functions() -> Table:
         *("maximum", "minimum", "fmax", "fmin", "floor", "round", "mod"),
         *("floor_divide", "hypot"),
     )
-    numpy = {
-        "clamp": "clip",
-        "pow": "power",
-        "asin": "arcsin",
-        "acos": "arccos",
-        "atan": "arctan",
-        "atan2": "arctan2",
-        "asinh": "arcsinh",
-        "acosh": "arccosh",
-        "atanh": "arctanh",
-    }
+    arcs = ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")
+    numpy = {"clamp": "clip", "pow": "power", **{f"a{x}": f"arc{x}" for x in arcs}}
     tests = (
         *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
         *("logical_and", "logical_or", "logical_not"),
@@ -44,18 +35,13 @@ def functions() -> Table:
         *("erf", "erfc", "ndtr", "log_ndtr", "ndtri", "digamma", "polygamma", "xlogy"),
         *("betaln", "gammainc", "betainc", "i0", "i1", "i0e", "i1e"),
     )
-    logistic = {
-        "sigmoid": jax.nn.sigmoid,
-        "softplus": jax.nn.softplus,
-        "log_sigmoid": jax.nn.log_sigmoid,
-        "relu": jax.nn.relu,
-    }
+    logistic = ("sigmoid", "softplus", "log_sigmoid", "relu")
     return {
         **{name: getattr(jnp, name) for name in plain},
         **{name: getattr(jnp, own) for name, own in numpy.items()},
         **{name: number(getattr(jnp, name)) for name in tests},
         **{name: getattr(special, name) for name in specials},
-        **logistic,
+        **{name: getattr(jax.nn, name) for name in logistic},
         **_formulas(),
         "lgamma": special.gammaln,
         "where": lambda condition, x, y: jnp.where(condition != 0, x, y),

@@ -72,6 +72,11 @@ class Kind:
         """The kinds of all that its functions return, in this order."""
         return (*self.lead, self)
 
+    @property
+    def plain_parts(self) -> tuple[Kind, ...]:
+        """The same as kinds that are asked for by themselves."""
+        return self.beside or self.parts
+
     def of_result(self, order: int) -> Kind | None:
         """Return what a result with so many axes has of it where there are several.
 

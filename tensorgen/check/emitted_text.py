@@ -20,16 +20,8 @@ from tensorgen.check.residues import holds, store
 from tensorgen.check.walks import Field
 
 Value = Any
-PYTHON: dict[str, Callable[..., Value]] = {
-    "max": max,
-    "min": min,
-    "range": range,
-    "reversed": reversed,
-    "zip": zip,
-    "slice": slice,
-    "bool": bool,
-    "int": int,
-}
+_BUILTINS = (max, min, range, reversed, zip, slice, bool, int)
+PYTHON: dict[str, Callable[..., Value]] = {f.__name__: f for f in _BUILTINS}
 SYMBOLS = {
     ast.Lt: "<",
     ast.LtE: "<=",

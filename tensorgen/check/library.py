@@ -15,7 +15,7 @@ import numpy as np
 from tensorgen.check import residue_functions, square_matrices
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import NoValue, Residues
-from tensorgen.check.system_objects import systems
+from tensorgen.check.square_matrices import systems
 from tensorgen.check.walks import Field, Walks
 from tensorgen.operators.references.rows import OPERATORS
 from tensorgen.operators.references.whole_arrays import by_key

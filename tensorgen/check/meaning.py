@@ -14,11 +14,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from tensorgen.check import promised_values
 from tensorgen.check.emitted_text import Program
 from tensorgen.check.opaque import solvers
 from tensorgen.check.reals import Reals
-from tensorgen.check.residues import Residues
+from tensorgen.check.residues import PRIME, Residues, inverse, sign
 from tensorgen.fields.evaluator import Evaluator, Labels
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -26,7 +25,7 @@ from tensorgen.ir.nodes import Call, Input, Node, Product
 from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.external_calls import external_of, is_external
-from tensorgen.operators.promise_calls import is_promise
+from tensorgen.operators.promise_calls import PROMISES, is_promise
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
 
 Array = Any
@@ -164,7 +163,7 @@ class Meaning(Evaluator[Residues | Reals]):
             return self._template(external_of(node).template, args, **outside)
         if is_promise(node):
             (value,) = args
-            kept = promised_values.holds(self.field, node.operator, value)
+            kept = is_kept(self.field, node.operator, value)
             return value if kept else self.field.beyond(value)
         if row.expand is not None:
             if node not in self.expansions:
@@ -181,6 +180,34 @@ class Meaning(Evaluator[Residues | Reals]):
         if "shape" in params:
             text = text.replace("{shape}", "*_shape")
         return self._template(text, args, _shape=self.lengths(node.dims))
+
+
+def is_kept(field: Residues | Reals, what: str, matrices: Array) -> bool:
+    """Whether matrices in the last two axes are symmetric, or positive definite.
+
+    What is no promise of matrices holds of all arrays.
+    """
+    if what not in PROMISES:
+        return True
+    if not np.array_equal(matrices, np.swapaxes(matrices, -1, -2)):
+        return False
+    if what == "symmetric":
+        return True
+    if isinstance(field, Reals):
+        return bool(np.all(np.linalg.eigvalsh(matrices) > 0))
+    batch = np.ndindex(*matrices.shape[:-2])
+    return all(_has_positive_pivots(matrices[place]) for place in batch)
+
+
+def _has_positive_pivots(matrix: Array) -> bool:
+    """Whether elimination meets positive residues alone, of which there are roots."""
+    rest = matrix.copy()
+    while len(rest):
+        pivot, column = rest[0, 0], rest[1:, 0]
+        if sign(pivot) <= 0:
+            return False
+        rest = (rest[1:, 1:] - np.outer(column, column) * inverse(pivot)) % PRIME
+    return True
 
 
 __all__ = ["MOST_ENTRIES", "Meaning", "TooLarge"]

@@ -13,9 +13,9 @@ from importlib import import_module
 import click
 
 from tensorgen.cli import streams
-from tensorgen.cli.bugs import report_bug
 from tensorgen.cli.codes import BACKENDS, BUG, FINE, INTERRUPTED, MODES, STALE, WRONG
 from tensorgen.cli.versions import show_versions
+from tensorgen.cli.voice import report_bug
 
 __all__ = ["BACKENDS", "BUG", "FINE", "INTERRUPTED", "MODES", "STALE", "WRONG", "cli"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tensorgen.cli import streams
+from tensorgen.cli import options, streams
 from tensorgen.cli.codes import BACKENDS, FINE, MODES, STALE, WRONG
 from tensorgen.cli.modules_and_data import read_data, subject
 from tensorgen.cli.settings import Settings, read_settings
@@ -57,11 +57,7 @@ def _dims(
     default=0.5,
     help="How long each function is called repeatedly; by default 0.5.",
 )
-@click.option(
-    "--data",
-    metavar="FILE.npz",
-    help="The arguments: inputs, and sizes in no shape, by their names.",
-)
+@options.data("The arguments: inputs, and sizes in no shape, by their names.")
 @click.option("--seed", type=int, default=0, help="Seed of the random arguments.")
 @click.option(
     "--threads",
@@ -69,32 +65,15 @@ def _dims(
     default=1,
     help="How many threads NumPy and JAX may use; by default 1.",
 )
-@click.option(
-    "-b",
-    "--backend",
-    type=click.Choice(BACKENDS),
-    default=BACKENDS[0],
-    help=f"Which module; by default {BACKENDS[0]}'s.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    help="Where the module is; by default beside the spec.",
-)
-@click.option(
-    "--mode",
-    type=click.Choice(MODES),
-    help="Generate the module in memory in this order of differentiation.",
-)
+@options.backend(f"Which module; by default {BACKENDS[0]}'s.")
+@options.output("Where the module is; by default beside the spec.")
+@options.mode("Generate the module in memory in this order of differentiation.")
 @click.option("--no-jax", is_flag=True, help="Leave out JAX even if it is installed.")
-@click.option(
-    "--allow-external",
-    is_flag=True,
-    help="Let the module import and call the functions that the spec names.",
+@options.allow_external(
+    "Let the module import and call the functions that the spec names."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Report errors only.")
+@options.quiet
 def command(
     spec: str,
     function: str | None,
@@ -126,9 +105,7 @@ def command(
     if not no_jax and find_spec("jax") is None:
         without = "JAX is not installed"
     voice = Voice(quiet)
-    own = read_data(voice, data) if data is not None else None
-    if data is not None and own is None:
-        raise SystemExit(WRONG)
+    own = read_data(voice, data)
     asked = _Asked(function, dims, seconds, seed, without, own)
     found = _benched(voice, spec, settings, asked)
     if found is None:
@@ -187,7 +164,11 @@ def _benched(
     source = voice.read(path)
     if source is None:
         return None
-    with voice.working(source, path, _WrongError):
+    from tensorgen.bench import WrongSizesError
+    from tensorgen.explanation.subjects import UnknownFunctionError
+
+    faults = (UnknownFunctionError, WrongSizesError, _WrongError)
+    with voice.progress([path]), voice.working(source, *faults):
         return _rows(voice, source, given, settings, asked)
     return None
 
@@ -195,42 +176,36 @@ def _benched(
 def _rows(
     voice: Voice, source: Source, given: Settings, settings: Settings, asked: _Asked
 ) -> tuple[list[Row], dict[str, str]]:
-    from tensorgen.bench import Bench, WrongSizesError
-    from tensorgen.explanation.subjects import UnknownFunctionError, explained
+    from tensorgen.bench import Bench
+    from tensorgen.explanation.subjects import explained
     from tensorgen.verify.verified_modules import why_not
 
     (backend,) = given.backends
     if reason := why_not(backend):
         raise _WrongError(f"modules for {backend} cannot be run here: {reason}")
-    try:
-        told = explained(
-            source,
-            asked.function,
-            backend,
-            settings.mode or MODES[0],
-            voice.watch,
-            settings.allow_external,
-            in_all_modes=False,
-        )
-    except UnknownFunctionError as error:
-        raise _WrongError(str(error)) from error
+    told = explained(
+        source,
+        asked.function,
+        backend,
+        settings.mode or MODES[0],
+        voice.watch,
+        settings.allow_external,
+        in_all_modes=False,
+    )
     module = subject(voice, told.spec, source, settings, backend, given.mode, "timing")
     if isinstance(module, str):
         raise _WrongError(f"the module cannot be imported: {module}")
-    try:
-        bench = Bench(
-            told,
-            module,
-            asked.dims,
-            asked.seed,
-            asked.seconds,
-            asked.no_jax,
-            asked.data,
-            voice.watch,
-        )
-        return bench.rows(), {"module": module.name}
-    except WrongSizesError as error:
-        raise _WrongError(str(error)) from error
+    bench = Bench(
+        told,
+        module,
+        asked.dims,
+        asked.seed,
+        asked.seconds,
+        asked.no_jax,
+        asked.data,
+        voice.watch,
+    )
+    return bench.rows(), {"module": module.name}
 
 
 class _WrongError(Exception):

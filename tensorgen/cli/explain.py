@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tensorgen.cli import streams
+from tensorgen.cli import options, streams
 from tensorgen.cli.codes import BACKENDS, FINE, FORMATS, MODES, WRONG
 from tensorgen.cli.settings import read_settings
-from tensorgen.cli.voice import Voice, format_option
+from tensorgen.cli.voice import Voice
 
 if TYPE_CHECKING:
     from tensorgen.explanation.subjects import Explained
@@ -20,18 +20,8 @@ if TYPE_CHECKING:
 @click.command("explain")
 @click.argument("spec", metavar="SPEC")
 @click.argument("function", required=False)
-@click.option(
-    "-b",
-    "--backend",
-    type=click.Choice(BACKENDS),
-    default=BACKENDS[0],
-    help=f"Whose statements are shown; by default those for {BACKENDS[0]}.",
-)
-@click.option(
-    "--mode",
-    type=click.Choice(MODES),
-    help=f"The order of differentiation; by default {MODES[0]}.",
-)
+@options.backend(f"Whose statements are shown; by default those for {BACKENDS[0]}.")
+@options.mode(f"The order of differentiation; by default {MODES[0]}.")
 @click.option("--latex", "shape", flag_value="latex", help="Print formulas as LaTeX.")
 @click.option(
     "--dot",
@@ -45,13 +35,11 @@ if TYPE_CHECKING:
     "--svg", metavar="FILE", help="Draw the graph of computations (needs Graphviz)."
 )
 @click.option("--force", is_flag=True, help="Overwrite files that were not generated.")
-@click.option(
-    "--allow-external",
-    is_flag=True,
-    help="Explain specs that name functions from outside; none of them is called.",
+@options.allow_external(
+    "Explain specs that name functions from outside; none of them is called."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Report errors only.")
-@format_option
+@options.quiet
+@options.form
 def command(
     spec: str,
     function: str | None,
@@ -100,7 +88,7 @@ def _explained(
     source = voice.read(spec)
     if source is None:
         return None
-    with voice.working(source, spec, UnknownFunctionError):
+    with voice.progress([spec]), voice.working(source, UnknownFunctionError):
         return explained(
             source,
             function,
@@ -123,7 +111,7 @@ def _text(told: Explained, shape: str | None) -> str:
 
         return latex(told)
     if shape == "dot":
-        from tensorgen.explanation.dot import dot
+        from tensorgen.explanation.dag import dot
 
         return dot(told)
     from tensorgen.explanation.passes import passes
@@ -137,7 +125,7 @@ def _write(
     """Write the page and the picture, or say what is in the way."""
     if html is None and svg is None:
         return True
-    from tensorgen.explanation.dot import dot
+    from tensorgen.explanation.dag import dot
     from tensorgen.explanation.drawing import NoGraphvizError, drawn
     from tensorgen.explanation.page import page
     from tensorgen.explanation.written_files import ForeignFileError, write_file

@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
 
-from tensorgen.cli import streams
-from tensorgen.cli.bugs import report_bug
-from tensorgen.cli.codes import BACKENDS, FINE, FORMATS, MODES, STALE, SUPPORT, WRONG
+from tensorgen.cli import options, streams
+from tensorgen.cli.codes import FINE, FORMATS, MODES, STALE, SUPPORT, WRONG
 from tensorgen.cli.settings import Settings, read_settings
-from tensorgen.cli.voice import Voice, format_option, progress
-from tensorgen.cli.watching import watched
+from tensorgen.cli.voice import Voice
 from tensorgen.errors import Source, SpecError
 
 
 @click.command("gen")
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    help="Where to write; by default beside each spec.",
-)
-@click.option(
-    "-b",
-    "--backend",
-    "backends",
-    multiple=True,
-    type=click.Choice(BACKENDS),
-    help="What to generate for; by default as set in the spec, or both.",
-)
+@options.output("Where to write; by default beside each spec.")
+@options.backends("What to generate for; by default as set in the spec, or both.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if files are stale.")
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
 @click.option("--stdout", is_flag=True, help="Write nothing; print the code.")
@@ -42,21 +28,15 @@ from tensorgen.errors import Source, SpecError
     is_flag=True,
     help="Overwrite files that were not generated or were changed.",
 )
-@click.option(
-    "--mode",
-    type=click.Choice(MODES),
-    help=f"The order of differentiation; by default {MODES[0]}.",
-)
+@options.mode(f"The order of differentiation; by default {MODES[0]}.")
 @click.option(
     "--support",
     type=click.Choice(SUPPORT),
     help="Where checks, derivative objects and the like go: in each module what it"
     " uses, or in one file for all of them; by default as set in the spec, or inline.",
 )
-@click.option(
-    "--allow-external",
-    is_flag=True,
-    help="Let modules import and call the functions that specs name as external.",
+@options.allow_external(
+    "Let modules import and call the functions that specs name as external."
 )
 @click.option(
     "--fast", is_flag=True, help="Do not check that functions compute their formulas."
@@ -73,14 +53,14 @@ from tensorgen.errors import Source, SpecError
     is_flag=True,
     help="Stay, and regenerate modules when a spec changes (needs watchfiles).",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Report errors only.")
+@options.quiet
 @click.option(
     "-W",
     "warnings",
     type=click.Choice(["error"]),
     help="Write nothing, and exit 2, where there is a warning.",
 )
-@format_option
+@options.form
 def command(
     specs: tuple[str, ...],
     output: str | None,
@@ -164,18 +144,12 @@ class _Work:
         found: dict[Path, str] = {}
         makers: dict[str, tuple[str, Path]] = {}
         fine = True
-        bar = progress(self.voice.quiet, specs)
-        self.voice.watch = bar or self.voice.watch
-        try:
+        with self.voice.progress(specs) as bar:
             for spec in dict.fromkeys(specs):
                 own = self._of(spec)
                 fine = own is not None and self._alone(spec, own, makers) and fine
                 found.update(own or {})
-                if bar is not None:
-                    bar.advance()
-        finally:
-            if bar is not None:
-                bar.end()
+                bar.advance()
         return found if fine else None
 
     def _alone(
@@ -204,16 +178,12 @@ class _Work:
         source = self.voice.read(spec)
         if source is None:
             return None
-        try:
+        with self.voice.working(source):
             files = self._known(source, settings, folder)
             if files is None:
                 files = self._made(source, settings, folder)
-        except SpecError as error:
-            self.voice.fault(error)
-            return None
-        except Exception:
-            report_bug(source)
-        return {folder / name: text for name, text in files.items()}
+            return {folder / name: text for name, text in files.items()}
+        return None
 
     def _known(
         self, source: Source, settings: Settings, folder: Path
@@ -298,3 +268,29 @@ def _write(texts: dict[Path, str], force: bool, told: bool, voice: Voice) -> int
     for path in texts:
         voice.tell(f"{'wrote' if path in written else 'unchanged'} {path}")
     return STALE if told and written else FINE
+
+
+SETTINGS = "pyproject.toml"
+
+
+def watched(specs: Sequence[str], run: Callable[[], int]) -> None:
+    """Run, and again whenever a spec or the settings change, until interrupted.
+
+    What is wrong is said, and waits to be mended.
+    """
+    try:
+        from watchfiles import watch
+    except ImportError as error:
+        message = "--watch needs watchfiles: pip install 'tensorgen[watch]'"
+        raise click.UsageError(message) from error
+
+    names = {Path(spec).absolute() for spec in specs}
+    folders = {name.parent for name in names}
+
+    def concerns(change: object, path: str) -> bool:
+        return Path(path) in names or Path(path).name == SETTINGS
+
+    run()
+    streams.say(f"watching {', '.join(map(str, specs))}; press Ctrl-C to leave")
+    for _ in watch(*folders, watch_filter=concerns, raise_interrupt=True):
+        run()

@@ -13,9 +13,7 @@ from tensorgen.cli.codes import FINE, WRONG
 
 @click.command("lsp")
 @click.option(
-    "--stdio",
-    is_flag=True,
-    help="Use standard input and output, which is the default.",
+    "--stdio", is_flag=True, help="Use standard input and output, which is the default."
 )
 def command(stdio: bool) -> int:
     """Serve editors: faults as you type, formulas and structure under the pointer.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorgen.cli.codes import MODES
+from tensorgen.cli.codes import MODES, WRONG
 from tensorgen.cli.settings import Settings
 from tensorgen.cli.voice import Voice
 from tensorgen.errors import Source
@@ -56,8 +56,10 @@ def subject(
     return generated(text, name, backend, source.name, mode)
 
 
-def read_data(voice: Voice, path: str) -> dict[str, Any] | None:
-    """Return the arrays of a file, or None after saying what is wrong with it."""
+def read_data(voice: Voice, path: str | None) -> dict[str, Any] | None:
+    """Return the arrays of a file, if one is given; exit where it is a wrong one."""
+    if path is None:
+        return None
     import numpy as np
 
     try:
@@ -70,4 +72,4 @@ def read_data(voice: Voice, path: str) -> dict[str, Any] | None:
     except Exception as error:  # of a broken archive, in many kinds
         reason = str(error)
     voice.wrong(f"cannot read {path}: {reason}", path)
-    return None
+    raise SystemExit(WRONG)

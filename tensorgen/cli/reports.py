@@ -104,11 +104,7 @@ def _sarif(told: Told) -> str:
     rules = [
         {"id": code, "shortDescription": {"text": text}} for code, text in RULES.items()
     ]
-    driver = {
-        "name": "tensorgen",
-        "version": __version__,
-        "rules": rules,
-    }
+    driver = {"name": "tensorgen", "version": __version__, "rules": rules}
     run = {"tool": {"driver": driver}, "results": results, "columnKind": COLUMNS}
     whole = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

@@ -89,11 +89,8 @@ def note(text: str) -> None:
     say(printable(text))
 
 
-class Progress:
-    """A bar over specs, for a person, once a second has gone by.
-
-    The clock decides nothing but when it is drawn.
-    """
+class Silent:
+    """Hears what is being done of which specs, and says nothing."""
 
     def __init__(
         self,
@@ -101,23 +98,36 @@ class Progress:
         clock: Callable[[], float] = time.monotonic,
         file: TextIO | None = None,
     ) -> None:
-        """Wait for as long as nobody would ask."""
-        self._clock = clock
-        self._names = names
-        self._file = file
+        """Have begun now."""
+        self._names, self._clock, self._file = names, clock, file
         self._done = 0
-        self._next = clock() + PATIENCE
-        self._bar: ProgressBar[int] | None = None
+        self._start = self._said = clock()
 
     def __call__(self, doing: str) -> None:
         """Hear what is being done now."""
-        if self._clock() >= self._next:
-            self._next = self._clock() + REDRAWN
-            self._draw(printable(doing))
 
     def advance(self) -> None:
         """Hear that a spec is done."""
         self._done += 1
+
+    def end(self) -> None:
+        """Leave what was said."""
+
+
+class Progress(Silent):
+    """A bar over specs, for a person, once a second has gone by.
+
+    The clock decides nothing but when it is drawn.
+    """
+
+    _bar: ProgressBar[int] | None = None
+
+    def __call__(self, doing: str) -> None:
+        """Draw what is being done now."""
+        now = self._clock()
+        if now >= self._said + (PATIENCE if self._bar is None else REDRAWN):
+            self._said = now
+            self._draw(printable(doing))
 
     def end(self) -> None:
         """Take the bar away."""
@@ -140,39 +150,18 @@ class Progress:
         self._bar.render_progress()
 
 
-class Lines:
+class Lines(Silent):
     """A line now and then of what takes long, where no terminal shows a bar."""
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        clock: Callable[[], float] = time.monotonic,
-        file: TextIO | None = None,
-    ) -> None:
-        """Wait for as long as is promised."""
-        self._clock = clock
-        self._names = names
-        self._file = file
-        self._done = 0
-        self._start = clock()
-        self._next = self._start + SILENCE
-
     def __call__(self, doing: str) -> None:
-        """Hear what is being done now."""
+        """Say what is being done now."""
         now = self._clock()
-        if now >= self._next:
-            self._next = now + SILENCE
+        if now >= self._said + SILENCE:
+            self._said = now
             at, count = min(self._done, len(self._names) - 1), len(self._names)
             place = f"{self._names[at]} ({at + 1} of {count})"
             line = f"{now - self._start:.0f} s: {place}: {printable(doing)}"
             click.echo(line, file=self._file or sys.stderr)
-
-    def advance(self) -> None:
-        """Hear that a spec is done."""
-        self._done += 1
-
-    def end(self) -> None:
-        """Leave what was said."""
 
 
 def write(text: str) -> None:

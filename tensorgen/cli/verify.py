@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tensorgen.cli import streams
-from tensorgen.cli.bugs import report_bug
-from tensorgen.cli.codes import BACKENDS, FINE, MODES, STALE, WRONG
+from tensorgen.cli import options, streams
+from tensorgen.cli.codes import FINE, MODES, STALE, WRONG
 from tensorgen.cli.modules_and_data import read_data, subject
 from tensorgen.cli.settings import Settings, read_settings
-from tensorgen.cli.voice import Voice, progress
-from tensorgen.errors import Source, SpecError, suggest
+from tensorgen.cli.voice import Voice
+from tensorgen.errors import Source, suggest
 
 if TYPE_CHECKING:
     from tensorgen.spec.model import Spec
@@ -29,38 +27,21 @@ ALL = "all"
 @click.option(
     "--seed", type=int, default=0, help="Seed of random points; by default 0."
 )
-@click.option(
-    "--data",
-    metavar="FILE.npz",
-    help="Compare at one point: inputs, and sizes in no shape, by their names.",
+@options.data("Compare at one point: inputs, and sizes in no shape, by their names.")
+@options.backends(
+    "Which modules; by default those that the spec names, as far as they can run."
 )
-@click.option(
-    "-b",
-    "--backend",
-    "backends",
-    multiple=True,
-    type=click.Choice(BACKENDS),
-    help="Which modules; by default those that the spec names, as far as they can run.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    help="Where the modules are; by default beside each spec.",
-)
-@click.option(
-    "--mode",
-    type=click.Choice((*MODES, ALL)),
-    help="Generate modules in memory in this order of differentiation, or in each of"
+@options.output("Where the modules are; by default beside each spec.")
+@options.mode(
+    "Generate modules in memory in this order of differentiation, or in each of"
     " them, which are compared then too.",
+    (*MODES, ALL),
 )
-@click.option(
-    "--allow-external",
-    is_flag=True,
-    help="Let modules import and call the functions that specs name as external.",
+@options.allow_external(
+    "Let modules import and call the functions that specs name as external."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Report errors only.")
+@options.quiet
 def command(
     specs: tuple[str, ...],
     seed: int,
@@ -84,24 +65,16 @@ def command(
     # "all" is no mode of the settings: it says which modules are made.
     given = Settings(folder, backends, None, None, allow_external)
     voice = Voice(quiet)
-    own = read_data(voice, data) if data is not None else None
-    if data is not None and own is None:
-        return _left(WRONG)
+    own = read_data(voice, data)
     found = _Work(given, voice, seed, mode, function, own).all(paths)
     if found is None:
-        return _left(WRONG)
+        raise SystemExit(WRONG)
     from tensorgen.verify import BAD, table
 
     rows = [finding.as_json() for finding in found]
     text = json.dumps(rows, indent=2) + "\n" if as_json else table(found)
     streams.write(text)
-    return _left(STALE) if any(x.verdict in BAD for x in found) else FINE
-
-
-def _left(code: int) -> int:
-    if code == WRONG:
-        raise SystemExit(WRONG)
-    return code
+    return STALE if any(x.verdict in BAD for x in found) else FINE
 
 
 def _told_apart(specs: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
@@ -133,20 +106,15 @@ class _Work:
         """Return what is found of all specs, or None after saying what is wrong."""
         found: list[Finding] = []
         fine = True
-        bar = progress(self.voice.quiet, specs)
-        try:
+        with self.voice.progress(specs) as bar:
             for spec in dict.fromkeys(specs):
-                own = self._of(spec, bar or (lambda doing: None))
+                own = self._of(spec)
                 fine = fine and own is not None
                 found += own or []
-                if bar is not None:
-                    bar.advance()
-        finally:
-            if bar is not None:
-                bar.end()
+                bar.advance()
         return found if fine else None
 
-    def _of(self, path: str, watch: Callable[[str], None]) -> list[Finding] | None:
+    def _of(self, path: str) -> list[Finding] | None:
         settings = self.given.over(read_settings(Path(path).absolute().parent))
         source = self.voice.read(path)
         if source is None:
@@ -154,21 +122,16 @@ class _Work:
         from tensorgen.spec.read import read_spec
         from tensorgen.verify import Verification
 
-        try:
+        with self.voice.working(source):
             spec = read_spec(source, settings.allow_external)
-            own = Verification(spec, self.seed, self.data, watch=watch)
-            if self.function not in (None, *own.names):
-                hint = suggest(self.function or "", own.names)
-                hint = hint or f"known: {', '.join(own.names)}"
-                message = f"{path} has no function '{self.function}'; {hint}"
-                self.voice.wrong(message, path)
-                return None
-            return self._verified(own, spec, source, settings)
-        except SpecError as error:
-            self.voice.fault(error)
-            return None
-        except Exception:
-            report_bug(source)
+            own = Verification(spec, self.seed, self.data, watch=self.voice.watch)
+            if self.function in (None, *own.names):
+                return self._verified(own, spec, source, settings)
+            hint = suggest(self.function or "", own.names)
+            hint = hint or f"known: {', '.join(own.names)}"
+            message = f"{path} has no function '{self.function}'; {hint}"
+            self.voice.wrong(message, path)
+        return None
 
     def _verified(
         self, own: Verification, spec: Spec, source: Source, settings: Settings

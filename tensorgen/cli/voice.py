@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
-import click
-
+from tensorgen import __version__
 from tensorgen.cli import streams
-from tensorgen.cli.bugs import report_bug
-from tensorgen.cli.codes import FORMATS
+from tensorgen.cli.codes import BUG, FORMATS
 from tensorgen.errors import Diagnostic, Remark, Source, Span, SpecError, printable
 from tensorgen.files import LARGEST_TEXT, read_regular
-
-format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default=FORMATS[0],
-    help="How faults and warnings are reported: as text on stderr, or on stdout for"
-    " machines.",
-)
 
 
 class Voice:
@@ -41,7 +33,7 @@ class Voice:
         self.form = form
         self.faults: list[Diagnostic] = []
         self.told: list[tuple[str, Diagnostic]] = []
-        self.watch: Callable[[str], None] = lambda doing: None
+        self.watch: Callable[[str], None] = streams.Silent(())
 
     def tell(self, text: str) -> None:
         """Say what came of the work."""
@@ -92,26 +84,28 @@ class Voice:
         return None
 
     @contextmanager
-    def working(
-        self, source: Source, path: str, fault: type[Exception]
-    ) -> Iterator[None]:
-        """Say what goes wrong with a spec that is worked on, where a person looks on.
+    def progress(self, paths: Sequence[str]) -> Iterator[streams.Silent]:
+        """Show what is done of specs while it is, unless `quiet`."""
+        self.watch = bar = progress(self.quiet, paths)
+        try:
+            yield bar
+        finally:
+            bar.end()
 
-        A `fault` tells what is wrong by itself; what nobody expects is a bug.
+    @contextmanager
+    def working(self, source: Source, *faults: type[Exception]) -> Iterator[None]:
+        """Say what goes wrong with a spec that is worked on.
+
+        The `faults` tell what is wrong by themselves; what nobody expects is a bug.
         """
-        bar = progress(self.quiet, [path])
-        self.watch = bar or self.watch
         try:
             yield
         except SpecError as error:
             self.fault(error)
-        except fault as error:
-            self.wrong(str(error), path)
+        except faults as error:
+            self.wrong(str(error), source.name)
         except Exception:
             report_bug(source)
-        finally:
-            if bar is not None:
-                bar.end()
 
     def finish(self) -> None:
         """Tell machines all that was found."""
@@ -121,11 +115,30 @@ class Voice:
             streams.write(report(self.form, self.told))
 
 
-def progress(
-    quiet: bool, names: Sequence[str]
-) -> streams.Progress | streams.Lines | None:
+def progress(quiet: bool, names: Sequence[str]) -> streams.Silent:
     """A bar over specs, where a person looks on; for a log, lines."""
-    if quiet:
-        return None
-    kind = streams.Progress if sys.stderr.isatty() else streams.Lines
+    seen = streams.Progress if sys.stderr.isatty() else streams.Lines
+    kind = streams.Silent if quiet else seen
     return kind([printable(name) for name in names])
+
+
+def report_bug(source: Source | None = None) -> NoReturn:
+    """Say that we failed, save what is needed to see why, and exit."""
+    trace = traceback.format_exc()
+    parts = [
+        f"tensorgen {__version__}, Python {sys.version}",
+        f"arguments: {sys.argv[1:]}",
+        trace,
+        *([f"--- {source.name}", source.text] if source else []),
+    ]
+    streams.say("error: this is a bug in tensorgen, not in your spec")
+    streams.note("   " + trace.strip().splitlines()[-1])
+    try:
+        handle, name = tempfile.mkstemp(prefix="tensorgen-bug-", suffix=".txt")
+        with open(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write("\n".join(parts))
+        streams.note(f"   please report it together with {name}")
+    except OSError:
+        for line in "\n".join(parts).split("\n"):
+            streams.note(line)
+    sys.exit(BUG)

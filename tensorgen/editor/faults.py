@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.errors import Diagnostic, Source, SpecError
-from tensorgen.ir.effort import Effort
-from tensorgen.ir.graph import Graph
-from tensorgen.lang import Program, elaborate
-from tensorgen.operators.stable import StableForms
+from tensorgen.lang import Program, program_of
 from tensorgen.spec.read import read_spec
 
 _VERSION = re.compile(r"^[\"']?tensorgen[\"']?\s*:", re.MULTILINE)
@@ -21,22 +17,12 @@ def is_spec(text: str) -> bool:
     return _VERSION.search(text) is not None
 
 
-def program_of(source: Source) -> Program:
-    """Read and elaborate a spec; raises `SpecError` with all faults.
-
-    Functions from outside may be named: nothing is imported or called.
-    """
-    spec = read_spec(source, allow_external=True)
-    variables = {wrt.name for function in spec.functions for wrt in function.wrt}
-    graph = Graph(StableForms(), Effort())
-    return elaborate(spec, graph, Differentiate(graph, variables))
-
-
 @lru_cache(maxsize=8)
 def read(source: Source) -> Program | SpecError:
     """Return the program of a spec, or what is wrong with it; the last are kept."""
     try:
-        return program_of(source)
+        # Functions from outside may be named: nothing is imported or called.
+        return program_of(read_spec(source, allow_external=True))[1]
     except SpecError as error:
         return error
 

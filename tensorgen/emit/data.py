@@ -28,6 +28,7 @@ from tensorgen.emit.point_classes import (
     unpacked,
 )
 from tensorgen.emit.text import ASSIGNED, literal
+from tensorgen.spec.names import unused
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +131,7 @@ def free_name(name: str, bound: BoundFunction) -> str:
     """What an argument of a method is called that nothing computed there is called."""
     lines = " ".join(line for part in bound.data for line in part.body.lines)
     taken = bound.taken | {*re.findall(r"\w+", lines)}
-    while name in taken:
-        name += "_"
-    return name
+    return unused(name, taken)
 
 
 def conversion(
@@ -154,9 +153,7 @@ def conversion(
 
 
 def _following(
-    bound: BoundFunction,
-    data: Sequence[Parameter],
-    backend: Backend,
+    bound: BoundFunction, data: Sequence[Parameter], backend: Backend
 ) -> list[str]:
     """Return the statements that compute what follows from data, where they changed."""
     holder = free_name("data", bound)

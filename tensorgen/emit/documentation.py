@@ -83,7 +83,7 @@ def function_docstring(function: Function, told: Told | None = None) -> str:
         [
             *[stated] * (elsewhere and bool(function.formula)),
             *[more] * function.more,
-            *filled("Arguments: ", [_brief(p) for p in _signature(function)]),
+            *filled("Arguments: ", [_brief(p) for p in function.arguments]),
             *_section("Returns", _result(function)),
             *_structure(function),
             *_section("Cost", _costs(function)),
@@ -133,10 +133,6 @@ def _costs(function: Function) -> list[str]:
         for x in function.choices
         if x.function.cost and told
     ]
-
-
-def _signature(function: Function) -> list[Parameter]:
-    return [p for group in function.signature for p in group]
 
 
 def _brief(parameter: Parameter) -> str:

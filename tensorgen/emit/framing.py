@@ -1,14 +1,73 @@
-"""The frame of a generated file: header, docstring, imports, and code below them."""
+"""The frame of a generated file: header, docstring, imports, and code below them.
+
+Its templates are in the installed package, or at the top of a checkout.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.imports import imports
-from tensorgen.emit.template_files import environment
 from tensorgen.emit.text import WIDTH
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from jinja2 import Environment
+
+# Present in every copy of the folder, so that some other folder is not taken for it.
+_MARKER = "common/module.py.j2"
+
+
+def template_folder() -> Traversable:
+    """Return the folder of templates; FileNotFoundError where there is none.
+
+    A wheel carries it as `tensorgen/templates`; a checkout, also when it is installed
+    as editable, has it beside the package.
+    """
+    package = files("tensorgen")
+    candidates: list[Traversable] = [package.joinpath("templates")]
+    if isinstance(package, Path):
+        candidates.append(package.parent / "templates")
+    for folder in candidates:
+        if folder.joinpath(_MARKER).is_file():
+            return folder
+    places = " or ".join(str(folder) for folder in candidates)
+    raise FileNotFoundError(f"no templates of tensorgen in {places}; reinstall it")
+
+
+@cache
+def environment(folder: str) -> Environment:
+    """Return the Jinja environment in which `folder`'s pieces replace the common."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    root = template_folder()
+
+    def load(name: str) -> str | None:
+        for place in (folder, "common"):
+            source = root.joinpath(place, name)
+            if source.is_file():
+                return source.read_text(encoding="utf-8")
+        return None
+
+    # What is rendered is Python, laid out afterwards: nothing is escaped for HTML.
+    result = Environment(
+        loader=FunctionLoader(load),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    result.filters["suffix"] = lambda text, suffix: f"{text}{suffix}"
+    return result
+
 
 OWN = "# It is yours, under the licence of your project."
 """Whose licence generated code bears; it holds pieces of ours, given away with it."""

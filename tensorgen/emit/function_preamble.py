@@ -192,7 +192,7 @@ def lines(function: Function, checks: bool = True, ranges: bool = True) -> list[
     With `checks`, a solution that is given is checked where callers ask for that; with
     `ranges`, the entries of index arrays are.
     """
-    every = [p for group in function.signature for p in group]
+    every = function.arguments
     parameters, stated = arrays_among(every), sizes_among(every)
     parts = [p for p in function.parameters if p.of is not None]
     wanted = {*function.body.dims, *function.body.positive, *function.compared}
@@ -241,7 +241,7 @@ def checks(function: Function) -> list[str]:
 
     None for arguments that callers need not give as they are, or that are no arrays.
     """
-    own = [p for group in function.signature for p in group]
+    own = function.arguments
     if any(p.role != "input" or p.sparse or p.solved for p in own):
         return []
     body = replace(function.body, dims=(), positive=(), needs_dtype=False)
@@ -251,7 +251,7 @@ def checks(function: Function) -> list[str]:
 
 def lines_behind(function: Function, name: str) -> list[str]:
     """Return the statements that have arguments checked by a function of some name."""
-    own = [p for group in function.signature for p in group]
+    own = function.arguments
     known, names = plan(own), [p.name for p in own]
     needed = {*function.body.dims, *function.body.positive}
     target = f"{', '.join(names)}{',' * (len(names) == 1)}"

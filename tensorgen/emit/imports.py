@@ -10,18 +10,14 @@ from functools import lru_cache
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.layout import parsed
 
+_TYPES = ("Any", "ClassVar", "Generic", "NamedTuple", "TypeAlias", "TypeVar")
 _STANDARD = {
     "math": "import math",
     "Callable": "from collections.abc import Callable",
     "cached_property": "from functools import cached_property",
     "accumulate": "from itertools import accumulate",
     "SimpleNamespace": "from types import SimpleNamespace",
-    "Any": "from typing import Any",
-    "ClassVar": "from typing import ClassVar",
-    "Generic": "from typing import Generic",
-    "NamedTuple": "from typing import NamedTuple",
-    "TypeAlias": "from typing import TypeAlias",
-    "TypeVar": "from typing import TypeVar",
+    **{name: f"from typing import {name}" for name in _TYPES},
 }
 
 

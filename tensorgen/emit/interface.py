@@ -14,7 +14,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from tensorgen.arrays.written import Written
 from tensorgen.calculus.kinds import Blocks, Kind
+from tensorgen.emit.backends import Backend
 from tensorgen.ir.dims import ZERO, Dim
 
 OPTIONAL = "ArrayLike | None"
@@ -151,6 +153,19 @@ class Body:
     def text(self) -> tuple[str, ...]:
         """The lines, and what they return."""
         return (*self.lines, *self.returns)
+
+
+def body_of(text: Written, backend: Backend) -> Body:
+    """Return some text as statements of a backend's module."""
+    return Body(
+        text.lines,
+        text.returns,
+        text.dims,
+        helpers=(*text.helpers, *backend.written(text.modules)),
+        modules=backend.imported(text.modules),
+        needs_dtype=text.needs_dtype,
+        refusals=text.refusals if backend.refuses else (),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +307,11 @@ class Function:
     def parameter(self, name: str) -> Parameter:
         """Return the argument of that name."""
         return next(p for p in self.parameters if p.name == name)
+
+    @property
+    def arguments(self) -> list[Parameter]:
+        """All arguments, as callers know them, in the order of the signature."""
+        return [p for group in self.signature for p in group]
 
     @property
     def signature(self) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:

@@ -16,7 +16,7 @@ from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.statement_text import statement_text
 from tensorgen.emit import function_preamble, pieces, returned, unknown_solvers
 from tensorgen.emit.backends import BACKENDS, Backend
-from tensorgen.emit.constrained_classes import Constrained, constrained
+from tensorgen.emit.constrained_classes import constrained
 from tensorgen.emit.documentation import function_docstrings, module_docstring
 from tensorgen.emit.framing import code, framed, header
 from tensorgen.emit.imports import listed
@@ -26,11 +26,7 @@ from tensorgen.emit.module import Module
 from tensorgen.emit.problem_classes import Problem, problem
 from tensorgen.emit.seal import NOTHING
 from tensorgen.emit.support import support_file, support_name, support_names
-from tensorgen.emit.text import (
-    docstring,
-    file_name,
-    literal,
-)
+from tensorgen.emit.text import docstring, file_name, literal
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.spec.names import FRAME
@@ -71,7 +67,8 @@ def render(
     is the checksum of what it is made of.
     """
     backend = BACKENDS[module.backend]
-    own = _constrained(module)
+    own = module.constrained and constrained(module.constrained, backend)
+    stated = sizes_among(pieces.parameters(module)) or (own and own.data.stated)
     ways = pieces.factorizations(module)
     context = {
         "functions": _views(module, backend),
@@ -87,7 +84,7 @@ def render(
         "pieces": {piece for way in ways for piece in way.pieces},
         "shared": shared is not None,
         **pieces.uses(module),
-        "has_sizes": _has_sizes(module, own),
+        "has_sizes": bool(stated),
     }
     beside: dict[str, Sequence[str]] = {}
     if shared is not None:
@@ -127,10 +124,9 @@ def _checked(
     indexed = any(p.index is not None for f in functions for p in f.parameters)
     found: dict[str, FunctionView] = {}
     for (formula, *own), users in alike.items():
-        arguments = [p for group in users[0].signature for p in group]
         view = FunctionView(
             f"_{formula}_arguments",
-            ", ".join(f"{p.name}: {p.type}" for p in arguments),
+            ", ".join(f"{p.name}: {p.type}" for p in users[0].arguments),
             f"list[{backend.any_array if indexed else 'Array'}]",
             docstring([f"Return the arguments of `{formula}` as arrays, checked."]),
             own,
@@ -224,17 +220,6 @@ def _lazy_modules(module: Module, shared: bool) -> Iterable[str]:
 
 def _problems(module: Module) -> list[Problem]:
     return [problem(bound, module.backend) for bound in module.problems]
-
-
-def _constrained(module: Module) -> Constrained | None:
-    if module.constrained is None:
-        return None
-    return constrained(module.constrained, BACKENDS[module.backend])
-
-
-def _has_sizes(module: Module, own: Constrained | None) -> bool:
-    """Whether sizes are arguments of anything."""
-    return bool(sizes_among(pieces.parameters(module)) or (own and own.data.stated))
 
 
 def _literals(module: Module) -> list[int]:

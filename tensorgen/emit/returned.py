@@ -11,6 +11,7 @@ from tensorgen.emit.interface import Function, Holder
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import FILLED, literal, words
 from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.spec.names import unused
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +328,4 @@ def _transposition(function: Function, a: str, b: str) -> str:
 
 def _fresh(name: str, function: Function) -> str:
     taken = words([*function.text, *(p.name for p in function.parameters)])
-    while name in taken:
-        name += "_"
-    return name
+    return unused(name, taken)

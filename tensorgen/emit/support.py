@@ -65,7 +65,7 @@ def support_names(backend_name: str) -> tuple[str, ...]:
 
 
 @cache
-def support_code(backend_name: str, version: str, laid_out: bool = True) -> str:
+def support_code(backend_name: str, version: str, laid_out: bool) -> str:
     """Return the text of the file of a version, laid out for a reader or not."""
     backend = BACKENDS[backend_name]
     text = _code(backend)

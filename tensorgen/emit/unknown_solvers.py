@@ -16,11 +16,7 @@ from tensorgen.ir.dims import tuple_text
 STEPS = {"equation": 50, "fixed_point": 200, "minimises": 100}
 """How many steps are taken by default."""
 
-HELPERS = {
-    "equation": "_newton",
-    "fixed_point": "_iterated",
-    "minimises": "_descended",
-}
+HELPERS = {"equation": "_newton", "fixed_point": "_iterated", "minimises": "_descended"}
 """The helper of each way to give an unknown."""
 
 EACH = {**HELPERS, "equation": "_newton_each", "fixed_point": "_newton_each"}

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 
 from tensorgen.emit.backends import BACKENDS
+from tensorgen.emit.framing import template_folder
 from tensorgen.emit.seal import checksum, inputs_of
 from tensorgen.emit.support import support_file, support_inputs
-from tensorgen.emit.template_files import template_folder
 from tensorgen.errors import Source
 from tensorgen.files import read_regular
 from tensorgen.spec.externals import check_backends
@@ -46,9 +46,9 @@ def up_to_date(
     folder: Path,
     backends: Sequence[str] | None,
     mode: str,
-    support: str | None = None,
-    in_package: bool = False,
-    allow_external: bool = False,
+    support: str | None,
+    in_package: bool,
+    allow_external: bool,
 ) -> dict[str, str] | None:
     """Return the files of a spec by their names, if all are there as we made them.
 

@@ -17,14 +17,17 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import signal
+import threading
+import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
-from tensorgen.emit.exclusive import only_run, undisturbed
 from tensorgen.emit.seal import is_generated, is_unchanged
 from tensorgen.files import Found, identity, read_regular
 
@@ -58,14 +61,32 @@ def stale_files(texts: Mapping[Path, str]) -> list[Path]:
     return [change.path for change in _changes(texts)]
 
 
-def write_files(texts: Mapping[Path, str], *, force: bool = False) -> list[Path]:
+def foreign(data: bytes) -> str | None:
+    """Return why a file is not one to overwrite; None if it is ours, unchanged."""
+    if is_unchanged(data):
+        return None
+    return CHANGED if is_generated(data) else NOT_OURS
+
+
+def write_files(
+    texts: Mapping[Path, str],
+    *,
+    force: bool = False,
+    foreign: Callable[[bytes], str | None] = foreign,
+) -> list[Path]:
     """Bring the files up to date and return those that had to be written.
 
-    Raises `ForeignFileError` and writes nothing if a file is not ours, unless
+    Raises `ForeignFileError` and writes nothing if a file is `foreign`, unless
     `force`; and `OSError` where the system refuses, with no file half-written.
     """
+
+    def refuse_foreign() -> None:
+        for change in changes:
+            if not force and change.found and (reason := foreign(change.found.data)):
+                raise ForeignFileError(change.path, reason)
+
     changes = _changes(texts)
-    _refuse_foreign(changes, force)
+    refuse_foreign()
     with ExitStack() as held:
         for folder in _folders(texts, changes):
             folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +94,7 @@ def write_files(texts: Mapping[Path, str], *, force: bool = False) -> list[Path]
                 _remove(_left_behind(folder))
         # Another run may have written them while this one waited.
         changes = _changes(texts)
-        _refuse_foreign(changes, force)
+        refuse_foreign()
         _write_together(changes, force)
     return [change.path for change in changes]
 
@@ -85,13 +106,6 @@ def _folders(texts: Iterable[Path], changes: Iterable[_Change]) -> list[Path]:
         {change.target.parent for change in changes}
         | {folder for folder in places if _left_behind(folder)}
     )
-
-
-def foreign(data: bytes) -> str | None:
-    """Return why a file is not one to overwrite; None if it is ours, unchanged."""
-    if is_unchanged(data):
-        return None
-    return CHANGED if is_generated(data) else NOT_OURS
 
 
 def diff(path: Path, text: str) -> str:
@@ -120,12 +134,6 @@ def _look(path: Path) -> Found | None:
         return None
 
 
-def _refuse_foreign(changes: Iterable[_Change], force: bool) -> None:
-    for change in changes:
-        if not force and change.found and (reason := foreign(change.found.data)):
-            raise ForeignFileError(change.path, reason)
-
-
 def _write_together(changes: Iterable[_Change], force: bool) -> None:
     temporaries: list[Path] = []
 
@@ -146,9 +154,7 @@ def _write_together(changes: Iterable[_Change], force: bool) -> None:
 
 
 def _move_together(
-    staged: Iterable[tuple[Path, _Change]],
-    beside: Callable[[Path], Path],
-    force: bool,
+    staged: Iterable[tuple[Path, _Change]], beside: Callable[[Path], Path], force: bool
 ) -> None:
     undo: list[Callable[[], None]] = []
     try:
@@ -233,3 +239,73 @@ def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
         with suppress(OSError):
             path.unlink()
+
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+# Moments that no other run and no signal should share
+
+# Seconds to wait for another run, which holds a folder for as long as its disk takes.
+PATIENCE = 5.0
+_PAUSE = 0.02
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+@contextmanager
+def only_run(folder: Path) -> Iterator[bool]:
+    """Hold a folder against other runs; gives False where that is not possible."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        yield False
+        return
+    try:
+        yield _lock(descriptor)
+    finally:
+        os.close(descriptor)  # and with it the lock, also when we are killed
+
+
+def _lock(descriptor: int) -> bool:
+    if fcntl is None:
+        return False
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return False
+            time.sleep(_PAUSE)
+        except OSError:
+            return False
+        else:
+            return True
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let signals that would end this process wait until the block is done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are handled elsewhere
+        return
+    waiting: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        waiting.append(number)
+
+    handlers = {}
+    try:
+        for name in _ENDING:
+            number = getattr(signal, name, None)
+            # A handler that Python did not set cannot be set again.
+            if number is not None and signal.getsignal(number) is not None:
+                handlers[number] = signal.signal(number, note)
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for signum in waiting:
+            signal.raise_signal(signum)

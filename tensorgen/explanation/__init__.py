@@ -8,8 +8,7 @@
 | `told_statements.py` | the emitted statements, and which formulas they compute       |
 | `report.py`          | all of it as text                                             |
 | `latex.py`           | formulas as LaTeX                                             |
-| `dag.py`             | what is computed of what                                      |
-| `dot.py`             | the same as Graphviz DOT                                      |
+| `dag.py`             | what is computed of what, and the same as Graphviz DOT        |
 | `passes.py`          | what each pass did                                            |
 | `page.py`            | all of it as a page, with formulas of `mathml.py`             |
 | `style.py`           | how that page looks                                           |

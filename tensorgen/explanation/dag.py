@@ -1,11 +1,15 @@
-"""What is computed of what: values, and the entries at which they read others."""
+"""What is computed of what: values, and the entries at which they read others.
+
+All of it as Graphviz DOT has a cluster for each function.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tensorgen.explanation.subjects import Subject
+from tensorgen.emit.text import escape
+from tensorgen.explanation.subjects import Explained, Subject
 from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.formula_text import number
 from tensorgen.ir.index_text import Index, combine, constraint_text, letters
@@ -150,3 +154,64 @@ def _uses(node: Node) -> Iterator[tuple[Node, str]]:
                 yield operand, ""
         case _:
             return
+
+
+COLOURS = ("#d9d9d9", "#8dd3c7", "#fdb462", "#bebada", "#fb8072")
+"""Of numbers, vectors, matrices, tensors of third order, and all above."""
+_SHAPES = {
+    "input": "box",
+    "number": "plaintext",
+    "product": "ellipse",
+    "sum": "circle",
+    "map": "ellipse",
+    "call": "hexagon",
+}
+
+
+def dot(told: Explained) -> str:
+    """Return one graph of all functions that were asked for."""
+    rows = [
+        f"digraph {quoted(told.spec.module)} {{",
+        '  graph [rankdir="BT", labelloc="b", fontname="Helvetica"];',
+        '  node [fontname="Helvetica", style="filled"];',
+        '  edge [fontname="Helvetica", fontsize="10"];',
+    ]
+    for place, subject in enumerate(told.subjects):
+        rows += [
+            f"  subgraph {quoted(f'cluster_{place}')} {{",
+            f"    label={quoted(subject.name)};",
+            *_rows(dag_of(subject), place),
+            "  }",
+        ]
+    return "\n".join([*rows, "}"]) + "\n"
+
+
+def _rows(dag: Dag, place: int) -> Iterator[str]:
+    for vertex in dag.vertices:
+        attributes = {
+            "label": vertex_text(vertex),
+            "shape": _SHAPES[vertex.kind],
+            "fillcolor": COLOURS[min(vertex.order, len(COLOURS) - 1)],
+            "penwidth": "2.5" if vertex.is_root else "1",
+        }
+        told = ", ".join(f"{x}={quoted(text)}" for x, text in attributes.items())
+        yield f"    {quoted(f'{place}.{vertex.key}')} [{told}];"
+    for edge in dag.edges:
+        ends = [quoted(f"{place}.{key}") for key in (edge.source, edge.target)]
+        # Spaces keep the line and its label apart.
+        label = f" [label={quoted(f'  {edge.label}  ')}]" if edge.label else ""
+        yield f"    {' -> '.join(ends)}{label};"
+
+
+def vertex_text(vertex: Vertex) -> str:
+    """What a value is called, what is done, and its shape."""
+    names = " = ".join(vertex.names)
+    rows = [names, vertex.label, vertex.dims]
+    return "\n".join(row for row in rows if row)
+
+
+def quoted(text: str) -> str:
+    """Return any text as a string of DOT."""
+    plain = escape(text).replace("\\\\", "\\")
+    inside = plain.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{inside}"'

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 
-from tensorgen.explanation.dag import Dag, Vertex
-from tensorgen.explanation.dot import COLOURS
+from tensorgen.explanation.dag import COLOURS, Dag, Vertex
 from tensorgen.explanation.layers import Edge, layered
 from tensorgen.explanation.written_files import MARK
 

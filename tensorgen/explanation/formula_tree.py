@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
-from tensorgen.explanation.sum_ranges import MARKED, SIGN, SPACE, plain
+from tensorgen.explanation.sum_ranges import MARKED, SIGN, SPACE, Equation, plain
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Apply:
 class Group:
     """`(x)`, a condition in `[]`, or places in `{}`."""
 
-    kind: Literal["(", "[", "{"]
+    kind: str
     inside: tuple[Tree, ...]
 
 
@@ -117,6 +116,12 @@ def read(marked: str) -> Tree:
     except _UnknownError:
         return Raw(plain(marked).replace(SPACE, " "))
     return found
+
+
+def left_side(told: Equation) -> Tree:
+    """Return the tree of what stands left of the sign."""
+    name = Name(told.name)
+    return Entry(name, tuple(map(Name, told.indices))) if told.indices else name
 
 
 class _Reader:
@@ -225,12 +230,8 @@ class _Reader:
             return Number(self.take())
         if kind == "name":
             return Name(self.take())
-        if text == "(":
-            return Group("(", self.inside())
-        if text == "[":
-            return Group("[", self.inside())
-        if text == "{":
-            return Group("{", self.inside())
+        if text in _CLOSING:
+            return Group(text, self.inside())
         raise _UnknownError
 
     def inside(self) -> tuple[Tree, ...]:

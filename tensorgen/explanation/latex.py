@@ -17,6 +17,7 @@ from tensorgen.explanation.formula_tree import (
     Sign,
     Tree,
     Unary,
+    left_side,
     read,
 )
 from tensorgen.explanation.subjects import Explained, Subject
@@ -58,11 +59,8 @@ _BRACKETS = {"(": ("(", ")"), "[": ("[", "]"), "{": (r"\{", r"\}")}
 def latex(told: Explained) -> str:
     """Return the formulas of all functions that were asked for."""
     rows = [f"% {_comment(told.spec.module)}: needs amsmath."]
-    said: set[str] = set()
-    for subject in told.subjects:
-        own = subject.function.function
-        rows += ["", *_subject(subject, own not in said)]
-        said.add(own)
+    for subject, is_first in told.in_turn:
+        rows += ["", *_subject(subject, is_first)]
     return "\n".join(rows) + "\n"
 
 
@@ -87,10 +85,7 @@ def _subject(subject: Subject, first: bool) -> list[str]:
 
 
 def _equation(told: Equation) -> str:
-    left = formula(Entry(Name(told.name), tuple(map(Name, told.indices))))
-    if not told.indices:
-        left = formula(Name(told.name))
-    text = f"{left} &= {formula(read(told.body))}"
+    text = f"{formula(left_side(told))} &= {formula(read(told.body))}"
     ranges = ",\\; ".join(
         rf"0 \le {index} < {formula(read(str(dim)))}"
         for index, dim in zip(told.indices, told.dims, strict=True)

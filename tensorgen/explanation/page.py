@@ -15,7 +15,7 @@ from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import escape
 from tensorgen.explanation.dag import dag_of
 from tensorgen.explanation.drawing import MOST_VERTICES, picture
-from tensorgen.explanation.formula_tree import Entry, Name, Tree, read
+from tensorgen.explanation.formula_tree import left_side, read
 from tensorgen.explanation.mathml import mathml
 from tensorgen.explanation.report import (
     cost_rows,
@@ -72,13 +72,10 @@ def page(told: Explained) -> str:
 def sections(told: Explained) -> tuple[list[str], int]:
     """Return a section a function, and how many values light up in one at the most."""
     found, most = [], 0
-    said: set[str] = set()
-    for place, subject in enumerate(told.subjects):
+    for place, (subject, is_first) in enumerate(told.in_turn):
         parts = _parts(subject)
         most = max(most, len(parts))
-        own = subject.function.function
-        found.append(_section(subject, told, place, parts, own not in said))
-        said.add(own)
+        found.append(_section(subject, told, place, parts, is_first))
     return found, most
 
 
@@ -100,11 +97,7 @@ def _coded(words: str) -> str:
 
 
 def _section(
-    subject: Subject,
-    told: Explained,
-    place: int,
-    parts: Mapping[str, str],
-    first: bool,
+    subject: Subject, told: Explained, place: int, parts: Mapping[str, str], first: bool
 ) -> str:
     rows = [
         f'<section id="f{place}">',
@@ -131,9 +124,7 @@ def _section(
 
 
 def _equation(told: Equation, parts: Mapping[str, str]) -> str:
-    left: Tree = Name(told.name)
-    if told.indices:
-        left = Entry(left, tuple(map(Name, told.indices)))
+    left = left_side(told)
     known = {x: part for x, part in parts.items() if x not in told.indices}
     body = f"{mathml(left, known)}<mo>=</mo>{mathml(read(told.body), known)}"
     math = f'<math display="block"><mrow>{body}</mrow></math>'

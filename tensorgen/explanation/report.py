@@ -23,11 +23,8 @@ _INDENT = "    "
 def report(told: Explained) -> str:
     """Return the text of all functions that were asked for."""
     rows = [escape(f"Module {told.spec.module}"), *_doc(told.spec.doc)]
-    said: set[str] = set()
-    for subject in told.subjects:
-        own = subject.function.function
-        rows += ["", *_subject(subject, told, own not in said)]
-        said.add(own)
+    for subject, is_first in told.in_turn:
+        rows += ["", *_subject(subject, told, is_first)]
     return "\n".join(row.rstrip() for row in rows) + "\n"
 
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tensorgen.errors import Source
-from tensorgen.explanation.dag import Dag, dag_of
-from tensorgen.explanation.dot import dot
+from tensorgen.explanation.dag import Dag, dag_of, dot
 from tensorgen.explanation.drawing import MOST_VERTICES, picture
 from tensorgen.explanation.latex import displayed, latex
 from tensorgen.explanation.page import page, sections
@@ -106,11 +105,7 @@ def _standalone(dag: Dag) -> str:
 
 
 def explanation(
-    source: Source,
-    function: str | None,
-    backend: str,
-    mode: str,
-    allow_external: bool,
+    source: Source, function: str | None, backend: str, mode: str, allow_external: bool
 ) -> Explanation:
     """Compile a spec, and return what is told of it; raises `KeyError` and others."""
     try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from tensorgen.arrays.cost_line import held
 from tensorgen.arrays.work import arithmetic
 from tensorgen.arrays.written import Written
-from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import Kind
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit.backends import BACKENDS
@@ -17,12 +16,11 @@ from tensorgen.emit.interface import Function
 from tensorgen.errors import Source, SpecError, suggest
 from tensorgen.explanation.sum_ranges import Equation, equations
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.effort import HURRIED, Effort
+from tensorgen.ir.effort import HURRIED
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node
-from tensorgen.lang import Program, elaborate, requested
-from tensorgen.operators.stable import StableForms
+from tensorgen.lang import Program, program_of, requested
 from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.plans.build_module import ModuleBuilder
@@ -100,6 +98,14 @@ class Explained:
     subjects: tuple[Subject, ...]
     program: Program
 
+    @property
+    def in_turn(self) -> Iterator[tuple[Subject, bool]]:
+        """Each subject, and whether it is the first one of its function."""
+        said: set[str] = set()
+        for subject in self.subjects:
+            yield subject, subject.function.function not in said
+            said.add(subject.function.function)
+
 
 def explained(
     source: Source,
@@ -118,9 +124,7 @@ def explained(
     """
     spec = read_spec(source, allow_external)
     check_backends(spec.externals, [backend])
-    graph = Graph(StableForms(), Effort(watch))
-    variables = {wrt.name for function in spec.functions for wrt in function.wrt}
-    program = elaborate(spec, graph, Differentiate(graph, variables))
+    graph, program = program_of(spec, watch)
     modes = MODES if in_all_modes else (_mode(mode),)
     work = _Work(spec, graph, program, backend, _mode(mode), modes)
     return Explained(spec, backend, mode, tuple(work.subjects(asked)), program)
@@ -159,7 +163,8 @@ class _Work:
         ]
         if asked is not None and asked not in {x for pair in called for x in pair}:
             known = dict.fromkeys(x for pair in called for x in pair)
-            raise UnknownFunctionError(_unknown(asked, known))
+            hint = suggest(asked, known) or f"known: {', '.join(known)}"
+            raise UnknownFunctionError(f"there is no function '{asked}'; {hint}")
         planners: dict[str, Planner] = {}
         wanted = []
         for (_, kind, order), (own, public) in zip(every, called, strict=True):
@@ -245,9 +250,3 @@ class _Work:
                 yield mode, model.total_flops(other.plan.roots)
             except SpecError:  # as where a sparse matrix would be filled in
                 yield mode, None
-
-
-def _unknown(asked: str, known: Iterable[str]) -> str:
-    names = [*known]
-    hint = suggest(asked, names) or f"known: {', '.join(names)}"
-    return f"there is no function '{asked}'; {hint}"

@@ -3,7 +3,7 @@
 from tensorgen.lang.elaborate_problem import Between, ElaboratedProblem
 from tensorgen.lang.elaborate_unknowns import ElaboratedUnknown
 from tensorgen.lang.elaborated import ElaboratedFunction, Local, requested
-from tensorgen.lang.program import Program, elaborate
+from tensorgen.lang.program import Program, elaborate, program_of
 
 __all__ = [
     "Between",
@@ -13,5 +13,6 @@ __all__ = [
     "Local",
     "Program",
     "elaborate",
+    "program_of",
     "requested",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tensorgen.ir.constraints import index_bound
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Constraint, Kind, Lookup, affine
 from tensorgen.lang.index_forms import Entry, Form, Index
 from tensorgen.lang.ranges import floor_divided
@@ -18,6 +19,12 @@ def affine_form(e: Statement, tree: ast.expr) -> Form | None:
     """Return a part as an affine form of indices and dims; None if it is not one."""
     form = _affine_form(e, tree)
     return form if form is None or _is_small(form) else None
+
+
+def size_form(e: Statement, tree: ast.expr) -> Dim | None:
+    """Return a part as an affine form of dims alone; None if it is not one."""
+    form = affine_form(e, tree)
+    return None if form is None or form.terms else form.const
 
 
 def _is_small(form: Form) -> bool:
@@ -72,16 +79,13 @@ def _times(left: Form, right: Form) -> Form | None:
 
 def _quotient(e: Statement, tree: ast.BinOp) -> Form | None:
     """A size divided by a number, the remainder of which is checked if need be."""
-    left, right = affine_form(e, tree.left), affine_form(e, tree.right)
-    if left is None or right is None or left.terms or right.terms:
+    left, right = size_form(e, tree.left), size_form(e, tree.right)
+    divisor = None if right is None else right.constant
+    if left is None or divisor is None or divisor < 1:
         return None
-    divisor = right.const.constant
-    if divisor is None or divisor < 1:
-        return None
-    found = floor_divided(left.const, divisor)
+    found = floor_divided(left, divisor)
     if found is None:
-        what = f"'{e.expression.source(tree)}'"
-        found = e.build.quotient(left.const, divisor, what)
+        found = e.build.quotient(left, divisor, f"'{e.expression.source(tree)}'")
     return Form.constant(found)
 
 

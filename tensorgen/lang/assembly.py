@@ -19,9 +19,10 @@ from tensorgen.lang.grouping import mentioned
 from tensorgen.lang.index_forms import Index
 from tensorgen.lang.reach import go_as_far
 from tensorgen.lang.scope import Names, Record, Thing
-from tensorgen.lang.sides import Noted, Side, note_range
+from tensorgen.lang.sides import Noted, Side, check_rows, note_range
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.subscripts import select
+from tensorgen.lang.syntax import places_of, with_places
 from tensorgen.operators.functions.array import Array
 from tensorgen.operators.functions.making import stack
 
@@ -88,7 +89,7 @@ class Assembly:
         """Find out which entries there are."""
         self.session = session
         known = {name: Thing("a local definition") for name in sides}
-        self.names = Names(names.file, {**names.local, **known})
+        self.names = names.knowing(known)
         self.record = Record()
         self.axes: dict[str, tuple[int, ...]] = {}
         self.sides: dict[str, dict[Key, Side]] = {}
@@ -188,9 +189,7 @@ class Assembly:
         self.record.merge(e.record)
         if value is None:
             raise Noted
-        if value.order < len(places):
-            message = "':' stands for an axis that the value does not have"
-            fail(message, side.span)
+        check_rows(side, value, len(places))
         numbers, own = iter(range(len(left))), count(len(left))
         axes = [next(own if p.index is None else numbers) for p in places]
         axes += range(len(places), value.order)
@@ -210,8 +209,7 @@ class Assembly:
         base = tree.value
         if not isinstance(base, ast.Name) or base.id not in self.sides:
             return False, None
-        whole = tree.slice
-        places = list(whole.elts) if isinstance(whole, ast.Tuple) else [whole]
+        places = places_of(tree)
         key = list[Dim | None]()
         for axis in reversed(self.axes[base.id]):
             at = places.pop(axis) if axis < len(places) else None
@@ -229,9 +227,7 @@ class Assembly:
         found = self._entry(base.id, known)
         if not places:
             return True, found
-        rest = places[0] if len(places) == 1 else ast.Tuple(places, ast.Load())
-        inner = ast.Subscript(tree.value, ast.copy_location(rest, whole), ast.Load())
-        return True, select(e, found, ast.copy_location(inner, tree))
+        return True, select(e, found, with_places(tree, tree.value, places))
 
     def _example(self, name: str) -> str:
         definition = self._side(name).definition

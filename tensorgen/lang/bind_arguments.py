@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from tensorgen.errors import suggest
 from tensorgen.ir.dims import Dim
-from tensorgen.lang.affine import LARGEST, affine_form
+from tensorgen.lang.affine import LARGEST, size_form
 from tensorgen.lang.entrywise_slips import of_two
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import Function, Parameter
@@ -108,10 +108,7 @@ def _is_value(part: ast.expr) -> bool:
 
 
 def _convert(
-    e: Statement,
-    parameter: Parameter,
-    parts: list[ast.expr],
-    found: Arguments,
+    e: Statement, parameter: Parameter, parts: list[ast.expr], found: Arguments
 ) -> bool:
     """Convert the trees of one parameter by its kind."""
     name, part = parameter.name, parts[0]
@@ -159,18 +156,15 @@ def _elements(tree: ast.expr, expected: str) -> list[ast.expr]:
 
 
 def _size(e: Statement, tree: ast.expr, least: int = 0) -> Dim | None:
-    form = affine_form(e, tree)
-    if form is None or form.terms:
-        if not e.unbound(tree):
-            shown = e.expression.source(tree)
-            hint = "a size is an expression in dims and integers"
-            e.fault(f"'{shown}' is not a size", tree, hint=hint)
+    size = size_form(e, tree)
+    if size is None:
+        hint = "a size is an expression in dims and integers"
+        e.no_form(tree, "'{}' is not a size", hint)
         return None
-    constant = form.const.constant
-    if constant is not None and constant < least:
-        e.fault(f"a size cannot be {constant}", tree)
+    if size.constant is not None and size.constant < least:
+        e.fault(f"a size cannot be {size.constant}", tree)
         return None
-    return form.const
+    return size
 
 
 def _plain(kind: str, tree: ast.expr) -> object:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.ir.nodes import Kind
-from tensorgen.lang.affine import affine_form
+from tensorgen.lang.affine import affine_form, size_form
 from tensorgen.lang.bind_arguments import bind
 from tensorgen.lang.conditions import affine_conditions, indicator, split
 from tensorgen.lang.entrywise_slips import LARGER
@@ -191,13 +191,8 @@ def _bounds(e: Statement, tree: ast.expr, several: str) -> list[Form] | None:
     for part in parts:
         form = affine_form(e, part)
         if form is None or len(form.indices) < len(form.terms):
-            if not e.unbound(part):
-                shown = e.expression.source(part)
-                message = f"the bound '{shown}' is not affine in dims and indices"
-                hint = (
-                    "a range starts at one, or max(...) of some; it stops at min(...)"
-                )
-                e.fault(message, part, hint=hint)
+            hint = "a range starts at one, or max(...) of some; it stops at min(...)"
+            e.no_form(part, "the bound '{}' is not affine in dims and indices", hint)
             return None
         forms.append(form)
     return forms
@@ -205,8 +200,8 @@ def _bounds(e: Statement, tree: ast.expr, several: str) -> list[Form] | None:
 
 def _stride(e: Statement, tree: ast.expr) -> int | None:
     """Read the stride of a range."""
-    form = affine_form(e, tree)
-    stride = None if form is None or form.terms else form.const.constant
+    size = size_form(e, tree)
+    stride = None if size is None else size.constant
     if stride is not None and stride > 0:
         return stride
     hint = "reverse positions instead: x[n - 1 - i]" if stride else None

@@ -12,12 +12,7 @@ from tensorgen.lang.facts import Compared
 from tensorgen.lang.index_forms import Entry, Form, Index
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions.arithmetic import elementwise, times
-from tensorgen.operators.functions.array import (
-    Array,
-    Label,
-    Misuse,
-    number,
-)
+from tensorgen.operators.functions.array import Array, Label, Misuse, number
 
 _NAMES: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("less", "<"),
@@ -234,10 +229,9 @@ def delta(e: Statement, tree: ast.Call) -> Array | None:
         return e.value(other)
     forms = [affine_form(e, part) for part in tree.args]
     for part, form in zip(tree.args, forms, strict=True):
-        if form is None and not e.unbound(part):
-            shown = e.expression.source(part)
+        if form is None:
             hint = "delta takes indices and dims; where(a == b, 1, 0) takes any values"
-            e.fault(f"'{shown}' is not affine in indices and dims", part, hint=hint)
+            e.no_form(part, "'{}' is not affine in indices and dims", hint)
     a, b = forms
     if a is None or b is None:
         return None

@@ -18,7 +18,6 @@ from tensorgen.lang import (
     entrywise_slips,
     extremes,
     foreign_names,
-    taylor,
 )
 from tensorgen.lang.bind_arguments import bind, counted
 from tensorgen.lang.scope import Implicit, Macro, Names, Record, Thing
@@ -31,7 +30,7 @@ from tensorgen.operators.solved_arrays import applied
 SPECIAL: dict[str, Callable[[Statement, ast.Call], Array | None]] = {
     "delta": conditions.delta,
     **derivatives.FORMS,
-    "taylor": taylor.taylor,
+    "taylor": derivatives.taylor,
 }
 
 

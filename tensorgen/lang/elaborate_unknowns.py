@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ast
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -12,19 +13,21 @@ from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Input, Node
 from tensorgen.ir.rebuild import substituted
+from tensorgen.lang.binding_calls import binds
 from tensorgen.lang.elaborated import ElaboratedFunction
 from tensorgen.lang.facts import Bounds
 from tensorgen.lang.index_forms import Form, Index
-from tensorgen.lang.left_out import left_out
+from tensorgen.lang.reach import positions
 from tensorgen.lang.scope import Implicit, Names, Record, Thing
 from tensorgen.lang.sizes import Known, check_filled, open_sizes
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import Expression, parse
+from tensorgen.operators.functions import FUNCTIONS
 from tensorgen.operators.functions.array import Array
 from tensorgen.operators.recurrences.all_steps import AllSteps, has_rows
 from tensorgen.operators.solved_arrays import leaves, unknown
 from tensorgen.spec.model import Emit, FunctionSpec, InputSpec, Spec, UnknownSpec, Wrt
-from tensorgen.spec.names import in_code, in_spec
+from tensorgen.spec.names import in_code, in_spec, unused
 from tensorgen.spec.unknowns import each_of
 
 
@@ -340,8 +343,8 @@ def _emitting(
     of: InputSpec,
     text: str,
     doc: str,
-    by: Sequence[str] = (),
-    left: Sequence[str] = (),
+    by: Sequence[str],
+    left: Sequence[str],
 ) -> FunctionSpec:
     """A function as a file would have it, with derivatives `by` the unknown."""
     place = of.name_text
@@ -374,10 +377,8 @@ class Rows:
         """The functions of as many rows as are given, if there is any call."""
         if not any(self.calls.values()):
             return ()
-        count, taken = "count", {s for x in self.one.known for s in (x, in_code(x))}
-        while count in taken:
-            count += "_"
-        found = self._of(Dim.symbol(count))
+        taken = {s for x in self.one.known for s in (x, in_code(x))}
+        found = self._of(Dim.symbol(unused("count", taken)))
         return () if found is None else (replace(found[1], each=True),)
 
     def _of(self, count: Dim) -> tuple[Call, ElaboratedUnknown] | None:
@@ -405,3 +406,35 @@ class Rows:
 def of_rows(given: InputSpec, count: Dim, name: str) -> InputSpec:
     """Return what has so many rows, each like what is given."""
     return replace(given, name=name, shape=(count, *given.shape))
+
+
+def left_out(tree: ast.expr, names: Names, own: str) -> list[str]:
+    """The free indices of an expression that says what `own` is.
+
+    They are in the order of entries of `own` that have all of them, such as `W[i, j]`;
+    without any, in that of the text.
+    """
+    found = [*dict.fromkeys(_free(tree, names, frozenset()))]
+    for part, items in positions(tree):
+        if isinstance(part.value, ast.Name) and part.value.id == own:
+            taken = [item.id for item in items if isinstance(item, ast.Name)]
+            if sorted(taken) == sorted(found):
+                return taken
+    return found
+
+
+def _free(tree: ast.AST, names: Names, bound: frozenset[str]) -> Iterator[str]:
+    """The names in brackets that stand for nothing but indices around all."""
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
+        function = FUNCTIONS.get(tree.func.id)
+        if function is not None and function.reduces and binds(function, tree):
+            behind = (x.id for x in tree.args[1:] if isinstance(x, ast.Name))
+            bound |= {*behind, *(x.arg for x in tree.keywords if x.arg is not None)}
+    if isinstance(tree, ast.Subscript):
+        yield from _free(tree.value, names, bound)
+        for name in (x.id for x in ast.walk(tree.slice) if isinstance(x, ast.Name)):
+            if not (name in bound or names.get(name) or name in FUNCTIONS):
+                yield name
+        return
+    for child in ast.iter_child_nodes(tree):
+        yield from _free(child, names, bound)

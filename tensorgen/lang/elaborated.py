@@ -56,6 +56,12 @@ class ElaboratedFunction:
     metrics: Mapping[str, Node] = field(default_factory=dict)
 
     @property
+    def alone(self) -> dict[str, ElaboratedFunction]:
+        """Each of several results by its name; the function itself has none."""
+        names = (x.name for x in self.spec.results)
+        return dict(zip(names, self.results, strict=False)) or {"": self}
+
+    @property
     def named(self) -> dict[Node, str]:
         """The names of values; what is promised of one does not change what it is."""
         own = {local.node: local.name for local in self.locals}
@@ -97,7 +103,7 @@ def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]
     spec = function.spec
     kinds = [emit.kind for emit in spec.emit]
     if not kinds:
-        orders = {x.node.order for x in function.results or (function,)}
+        orders = {x.node.order for x in function.alone.values()}
         first = [GRADIENT] * (0 in orders) + [JACOBIAN] * bool(orders - {0})
         kinds = [VALUE, *first] if spec.wrt else [VALUE]
     by_name = [kind for kind in all_emitted(kinds) if kind is not PROBLEM]

@@ -13,6 +13,7 @@ from functools import reduce
 from tensorgen.lang.bind_arguments import is_axis, is_flag
 from tensorgen.lang.binding_calls import states_condition
 from tensorgen.lang.statement import CONSTANTS, Statement
+from tensorgen.lang.syntax import names_in
 from tensorgen.operators.functions.arithmetic import elementwise
 from tensorgen.operators.functions.array import Array, Misuse
 
@@ -44,14 +45,10 @@ def _may_bind(e: Statement, body: ast.expr, tree: ast.expr) -> bool:
         return states_condition(tree)
     name, thing = tree.id, e.names.get(tree.id)
     if name in e.scope or (thing is not None and thing.dim is not None):
-        return _mentions(body, name)
+        return name in names_in(body)
     if thing is None:
-        return name not in CONSTANTS or _mentions(body, name)
+        return name not in CONSTANTS or name in names_in(body)
     return False
-
-
-def _mentions(tree: ast.expr, name: str) -> bool:
-    return any(isinstance(p, ast.Name) and p.id == name for p in ast.walk(tree))
 
 
 def of_number(tree: ast.Call, values: Mapping[str, object]) -> Array | None:

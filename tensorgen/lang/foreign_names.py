@@ -17,43 +17,17 @@ _INVERSE_FOURIER = (
     "index notation does it: x[t] = sum(re[k] * cos(2*pi*k*t/n) - "
     "im[k] * sin(2*pi*k*t/n), k=range(n)) / n"
 )
-_CALLED = {
-    "gammaln": "lgamma",
-    "psi": "digamma",
-    "fabs": "abs",
-    "swish": "silu",
-    "amax": "max",
-    "amin": "min",
-    "average": "mean",
-    "unsqueeze": "expand_dims",
-    "permute": "transpose",
-    "view": "reshape",
-    "flatten": "ravel",
-    "vec": "ravel",
-    "cat": "concatenate",
-    "mm": "matmul",
-    "bmm": "matmul",
-    "mv": "matmul",
-    "inner": "dot",
-    "rint": "round",
-    "gather_nd": "take_along_axis",
-    "conv1d": "correlate",
-    "conv2d": "correlate",
-    "convolve2d": "convolve",
-    "correlate2d": "correlate",
-    "matpow": "matrix_power",
-    "mpow": "matrix_power",
-    "matrix_exp": "expm",
-    "triangular_solve": "solve_triangular",
-    "normcdf": "ndtr",
-    "norm_cdf": "ndtr",
-    "Phi": "ndtr",
-    "reduce_sum": "sum",
-    "reduce_mean": "mean",
-    "reduce_max": "max",
-}
+_CALLED = """
+    gammaln=lgamma psi=digamma fabs=abs swish=silu amax=max amin=min average=mean
+    unsqueeze=expand_dims permute=transpose view=reshape flatten=ravel vec=ravel
+    cat=concatenate mm=matmul bmm=matmul mv=matmul inner=dot rint=round
+    gather_nd=take_along_axis conv1d=correlate conv2d=correlate convolve2d=convolve
+    correlate2d=correlate matpow=matrix_power mpow=matrix_power matrix_exp=expm
+    triangular_solve=solve_triangular normcdf=ndtr norm_cdf=ndtr Phi=ndtr
+    reduce_sum=sum reduce_mean=mean reduce_max=max
+    """
 MEANT = {
-    **{name: f"it is called {ours}" for name, ours in _CALLED.items()},
+    **{x: f"it is called {y}" for x, y in (s.split("=") for s in _CALLED.split())},
     **dict.fromkeys(("scan", "fori_loop", "while_loop"), _STEPS),
     **dict.fromkeys(("vmap", "map", "vectorize", "meshgrid"), _INDICES),
     **dict.fromkeys(("apply_along_axis", "fromfunction", "frompyfunc"), _INDICES),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from tensorgen.lang.syntax import Expression
+from tensorgen.lang.syntax import Expression, names_in
 from tensorgen.spec.model import Definition
 
 Line = tuple[Definition, Expression | None]
@@ -13,11 +13,7 @@ Line = tuple[Definition, Expression | None]
 
 def mentioned(body: Expression | None) -> set[str]:
     """The names in an expression."""
-    return set() if body is None else _names(body.tree)
-
-
-def _names(tree: ast.AST) -> set[str]:
-    return {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
+    return set() if body is None else names_in(body.tree)
 
 
 def units(lines: Sequence[Line]) -> list[tuple[Line, ...]]:
@@ -103,7 +99,7 @@ def _is_open(lines: Sequence[Line], names: frozenset[str]) -> bool:
                 return False
             continue
         for tree in ast.walk(body.tree):
-            if isinstance(tree, ast.Subscript) and not _names(tree.value) & names:
+            if isinstance(tree, ast.Subscript) and not names_in(tree.value) & names:
                 return False
     return True
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container, Iterator, Sequence
-from copy import copy
+from copy import deepcopy
 from dataclasses import replace
 
 from tensorgen.errors import Text
 from tensorgen.lang.extremes import OF_TWO
 from tensorgen.lang.grouping import Line
 from tensorgen.lang.statement import CONSTANTS
-from tensorgen.lang.syntax import Expression
+from tensorgen.lang.syntax import Expression, names_in, parsed, places_of
 from tensorgen.operators.functions import FUNCTIONS
 from tensorgen.spec.model import Definition, FunctionSpec
 
@@ -39,7 +39,7 @@ def with_left(
         own = {x.value for x in definition.indices or ()}
         if text is not None and left and not definition.gives_entries:
             free = _free(text.tree, {*left})
-            through = {i for name in _names(text.tree) for i in meant.get(name, ())}
+            through = {i for name in names_in(text.tree) for i in meant.get(name, ())}
             named = tuple(i for i in left if i in (free | through) - own)
             text = _read(text, meant)
             if named:
@@ -59,10 +59,6 @@ def _about(
     own = definition.indices or ()
     ranges = (*stated, *(definition.ranges or (None,) * len(own)))
     return replace(definition, indices=(*indices, *own), ranges=ranges, places=places)
-
-
-def _names(tree: ast.AST) -> set[str]:
-    return {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
 
 
 def _free(tree: ast.AST, names: set[str], inside: bool = False) -> set[str]:
@@ -89,49 +85,39 @@ def _bound(tree: ast.Call) -> Iterator[str]:
     name = tree.func.id if isinstance(tree.func, ast.Name) else ""
     if name in FUNCTIONS and FUNCTIONS[name].reduces:
         others = [x.id for x in tree.args[1:] if isinstance(x, ast.Name)]
-        body = _names(tree.args[0]) if name in OF_TWO else others
+        body = names_in(tree.args[0]) if name in OF_TWO else others
         yield from (x for x in others if x in body)
         yield from (x.arg for x in tree.keywords if x.arg is not None)
 
 
 def _read(text: Expression, meant: dict[str, tuple[str, ...]]) -> Expression:
-    if not _names(text.tree) & {*meant}:
+    if not names_in(text.tree) & {*meant}:
         return text
-    return replace(text, tree=_entries(text.tree, meant))
+    return replace(text, tree=_Entries(meant).visit(deepcopy(text.tree)))
 
 
-def _entries(tree: ast.expr, meant: dict[str, tuple[str, ...]]) -> ast.expr:
-    """Put entries for names: `v[i]` for `v`."""
-    if isinstance(tree, ast.Name) and tree.id in meant:
-        at: list[ast.expr] = [ast.Name(i, ast.Load()) for i in meant[tree.id]]
-        whole = at[0] if len(at) == 1 else ast.Tuple(at, ast.Load())
-        made = ast.Subscript(tree, whole, ast.Load())
-        for part in ast.walk(made):
-            if part is not tree and isinstance(part, ast.expr):
-                ast.copy_location(part, tree)
-        return made
-    other = copy(tree)
-    for field, value in ast.iter_fields(tree):
-        if not (field == "value" and _says(tree, meant)):
-            setattr(other, field, _put(value, meant))
-    return other
+class _Entries(ast.NodeTransformer):
+    """Puts entries for names, `v[i]` for `v`, but where a text says that itself."""
 
+    def __init__(self, meant: dict[str, tuple[str, ...]]) -> None:
+        self.meant = meant
 
-def _says(tree: ast.expr, meant: dict[str, tuple[str, ...]]) -> bool:
-    """Whether a text says the indices itself: `v[i]`."""
-    match tree:
-        case ast.Subscript(value=ast.Name(id=name), slice=whole) if name in meant:
-            parts = whole.elts if isinstance(whole, ast.Tuple) else [whole]
-            named = [x.id if isinstance(x, ast.Name) else "" for x in parts]
-            return (*named[: len(meant[name])],) == meant[name]
-    return False
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in self.meant:
+            return node
+        return parsed(f"{node.id}[{', '.join(self.meant[node.id])}]", node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if self._is_entry(node):
+            node.slice = self.visit(node.slice)
+        else:
+            self.generic_visit(node)
+        return node
 
-def _put(value: object, meant: dict[str, tuple[str, ...]]) -> object:
-    if isinstance(value, list):
-        return [_put(part, meant) for part in value]
-    if isinstance(value, ast.keyword):
-        made = copy(value)
-        made.value = _entries(value.value, meant)
-        return made
-    return _entries(value, meant) if isinstance(value, ast.expr) else value
+    def _is_entry(self, node: ast.Subscript) -> bool:
+        """Whether a text says the indices itself: `v[i]`."""
+        if not isinstance(node.value, ast.Name) or node.value.id not in self.meant:
+            return False
+        own = self.meant[node.value.id]
+        named = [x.id if isinstance(x, ast.Name) else "" for x in places_of(node)]
+        return (*named[: len(own)],) == own

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tensorgen.errors import Faults, Text
 from tensorgen.lang.grouping import Line, units
 from tensorgen.lang.left_indices import with_left
-from tensorgen.lang.syntax import Expression, parse
+from tensorgen.lang.syntax import Expression, names_in, parse
 from tensorgen.spec.model import Definition, FunctionSpec, Spec, UnknownSpec, Wrt
 
 
@@ -93,9 +92,5 @@ def _together(lines: Sequence[Line]) -> dict[str, tuple[Line, ...]]:
 def mentioned_names(item: Parsed) -> set[str]:
     """The names of a text that are not its own: what it binds itself is."""
     own = item.definition.parameters if item.definition is not None else None
-    return {
-        node.id
-        for expression in item.expressions
-        for node in ast.walk(expression.tree)
-        if isinstance(node, ast.Name)
-    } - {parameter.value for parameter in own or ()}
+    found = set[str]().union(*(names_in(x.tree) for x in item.expressions))
+    return found - {parameter.value for parameter in own or ()}

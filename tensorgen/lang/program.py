@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -10,7 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import result_name
 from tensorgen.errors import Faults, Remark, SpecError, Text
-from tensorgen.ir.effort import READING
+from tensorgen.ir.effort import READING, Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
@@ -35,6 +35,7 @@ from tensorgen.lang.syntax import Expression
 from tensorgen.operators.conditions.guards import guard
 from tensorgen.operators.conditions.narrow import narrowed
 from tensorgen.operators.functions.array import Array, SizeCheck
+from tensorgen.operators.stable import StableForms
 from tensorgen.spec.model import Definition, FunctionSpec, Spec
 
 SHORTER = (
@@ -69,6 +70,18 @@ class Program:
     def checks(self) -> tuple[SizeCheck, ...]:
         """All size conditions, each once."""
         return tuple(dict.fromkeys(c for f in self.functions for c in f.checks))
+
+
+def program_of(
+    spec: Spec, watch: Callable[[str], None] | None = None
+) -> tuple[Graph, Program]:
+    """Return the nodes of all functions over a graph of their own.
+
+    `watch` hears what is being done. Raises a `SpecError` with all faults.
+    """
+    graph = Graph(StableForms(), Effort(watch))
+    variables = {wrt.name for function in spec.functions for wrt in function.wrt}
+    return graph, elaborate(spec, graph, Differentiate(graph, variables))
 
 
 def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from tensorgen.errors import Faults, fail
 from tensorgen.ir.dims import Dim
-from tensorgen.lang.affine import affine_form
+from tensorgen.lang.affine import affine_form, size_form
 from tensorgen.lang.binding_calls import bounded, is_range
 from tensorgen.lang.facts import Interval
 from tensorgen.lang.index_forms import Form, Index
@@ -16,7 +16,7 @@ from tensorgen.lang.scope import Names, Record
 from tensorgen.lang.sides import Side, note_range
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.stepping import Member, Stepping
-from tensorgen.lang.syntax import Expression, parse
+from tensorgen.lang.syntax import Expression, names_in, parse, places_of
 
 
 class Reach:
@@ -83,10 +83,10 @@ class Reach:
             if body is None or not isinstance(body.tree, ast.BinOp):
                 continue
             stated, e = body.tree.left, Statement(self.session, body, self.names)
-            form = affine_form(e, body.tree.right)
-            if not is_range(stated) or form is None or form.terms:
+            more = size_form(e, body.tree.right)
+            if not is_range(stated) or more is None:
                 continue
-            t, more = place.index, form.const
+            t = place.index
             more = -more if isinstance(body.tree.op, ast.Sub) else more
             shown = Form.atom(index) + more
             others = [x for x, m in self.members.items() if x != name and not m.shift]
@@ -164,7 +164,7 @@ class Reach:
                 item = items[member.axis]
                 end = item.upper if isinstance(item, ast.Slice) else item
                 more = int(end is item)
-                form = None if end is None else _size(e, end)
+                form = None if end is None else size_form(e, end)
                 if form is not None and form.constant is None:
                     tops.append(form + more - member.shift)
         best = [x for x in tops if all((x - y).is_nonnegative() for y in tops)]
@@ -189,8 +189,8 @@ def intervals(e: Statement, index: Index) -> list[tuple[Dim, Dim]]:
         if thing is None or thing.value is None:
             continue
         for item, dim in zip(items, thing.value.shape, strict=False):
-            own = {x.id for x in ast.walk(item) if isinstance(x, ast.Name)}
-            if index.name in own and isinstance(item, ast.Name | ast.BinOp):
+            plain = isinstance(item, ast.Name | ast.BinOp)
+            if plain and index.name in names_in(item):
                 form = affine_form(e, item)
                 interval = form and _interval(form, index, dim)
                 if interval:
@@ -198,18 +198,11 @@ def intervals(e: Statement, index: Index) -> list[tuple[Dim, Dim]]:
     return list(found)
 
 
-def _size(e: Statement, item: ast.expr) -> Dim | None:
-    """What a place is that mentions no index."""
-    form = affine_form(e, item)
-    return form.const if form is not None and not form.terms else None
-
-
 def positions(tree: ast.expr) -> Iterator[tuple[ast.Subscript, list[ast.expr]]]:
     """All brackets in a text, each with what stands between them."""
     for part in ast.walk(tree):
         if isinstance(part, ast.Subscript):
-            whole = part.slice
-            yield part, whole.elts if isinstance(whole, ast.Tuple) else [whole]
+            yield part, places_of(part)
 
 
 def go_as_far(e: Statement, index: Index, other: Expression, there: Index) -> None:

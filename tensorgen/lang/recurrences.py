@@ -20,12 +20,19 @@ from tensorgen.lang.grouping import Line
 from tensorgen.lang.index_forms import Form, Index
 from tensorgen.lang.reach import Reach, go_as_far, in_turn, positions
 from tensorgen.lang.scope import Names, Record, Thing
-from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range, read_side
+from tensorgen.lang.sides import (
+    Noted,
+    Place,
+    Side,
+    check_rows,
+    is_name,
+    note_range,
+    read_side,
+)
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.step_hints import as_list, longer
 from tensorgen.lang.stepping import Member, Stepping, joined
-from tensorgen.lang.substitute import with_index
-from tensorgen.lang.syntax import Expression
+from tensorgen.lang.syntax import Expression, places_of, with_index
 from tensorgen.lang.two_index_steps import table
 from tensorgen.operators.functions.array import Array, Misuse
 from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
@@ -47,7 +54,7 @@ def elaborate_steps(
         found: Found = {}
         for part in parts(sides):
             known = {x: Thing("a local definition", *own) for x, own in found.items()}
-            seen = Names(names.file, {**names.local, **known}, texts=names.texts)
+            seen = names.knowing(known)
             found |= _elaborated(session, part, seen, checkpoint)
     except SpecError as error:
         session.faults.extend(error.diagnostics)
@@ -59,10 +66,7 @@ def elaborate_steps(
 
 
 def _elaborated(
-    session: Session,
-    sides: Sequence[Side],
-    names: Names,
-    checkpoint: Checkpoint | None,
+    session: Session, sides: Sequence[Side], names: Names, checkpoint: Checkpoint | None
 ) -> Found:
     """The arrays of names that all step, or are all put together."""
     own = assembled(sides)
@@ -173,9 +177,7 @@ class _Group:
             if isinstance(tree, ast.Subscript) and is_name(
                 tree.value, side.definition.name
             ):
-                whole = tree.slice
-                parts = whole.elts if isinstance(whole, ast.Tuple) else [whole]
-                yield from zip(side.places, parts, strict=False)
+                yield from zip(side.places, places_of(tree), strict=False)
 
     def _member(self, side: Side, starts: Sequence[Side], index: Index) -> Member:
         name = side.definition.name
@@ -218,8 +220,7 @@ class _Group:
             if step is not None:
                 go_as_far(e, index, member.body, step)
         value = self._valued(e, left, places)
-        whole = sum(p.index is None for p in places)
-        self._check_rows(side, value, len(left), whole)
+        check_rows(side, value, len(places))
         return value
 
     def _early(self) -> None:
@@ -256,11 +257,6 @@ class _Group:
                 message = f"the step of '{name}' does not define entry {at}"
                 hint = f"number its entries from 0 on, as in {name}[{index.name}] = ..."
                 fail(message, member.span, hint=hint)
-
-    def _check_rows(self, side: Side, value: Array, left: int, whole: int) -> None:
-        if whole and value.order < left + whole:
-            message = "':' stands for an axis that the value does not have"
-            fail(message, side.span)
 
     def _valued(
         self, e: Statement, left: Sequence[Index], places: Sequence[Place]
@@ -313,8 +309,7 @@ class _Group:
         """Read the step of a name."""
         steps = self.steps
         known = {name: Thing("a recurrence") for name in self.members}
-        names = Names(self.names.file, {**self.names.local, **known})
-        e = Statement(self.session, member.body, names)
+        e = Statement(self.session, member.body, self.names.knowing(known))
         e.steps = steps
         e.check_index(steps.index)
         e.scope[steps.index.name] = steps.index
@@ -332,8 +327,7 @@ class _Group:
             message = f"'{steps.index.name}' is compared with another index here"
             hint = "steps take entries at their index, and its value as a number"
             fail(message, member.span, hint=hint)
-        whole = sum(p.index is None for p in places)
-        self._check_rows(side, value, len(member.indices), whole)
+        check_rows(side, value, len(places))
         if member.starts:
             self._fits(e, member, value)
         elif isinstance(value.node, Product | Sum | Map | Call):

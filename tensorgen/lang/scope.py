@@ -101,6 +101,10 @@ class Names:
         """What a name stands for, if anything."""
         return self.local.get(name) or self.file.get(name)
 
+    def knowing(self, known: Mapping[str, Thing]) -> Names:
+        """Return names among which some more are local."""
+        return Names(self.file, {**self.local, **known}, texts=self.texts)
+
     def varied(self, name: str, value: Array) -> Names:
         """Return the names where a local one has another value, and what follows."""
         found = Names(self.file, dict(self.local), self.again)

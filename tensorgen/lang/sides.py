@@ -182,6 +182,12 @@ def note_range(e: Statement, index: Index, text: Text) -> Record:
     return reader.record
 
 
+def check_rows(side: Side, value: Array, places: int) -> None:
+    """Report a value that has fewer axes than there are places on the left."""
+    if value.order < places:
+        fail("':' stands for an axis that the value does not have", side.span)
+
+
 def in_places(
     e: Statement, value: Array, defined: Definition | FunctionSpec
 ) -> Array | None:

@@ -151,10 +151,7 @@ MOST_AXES = 32
 
 
 def check_axes(
-    faults: Faults,
-    function: FunctionSpec,
-    value: Array,
-    arguments: Iterable[InputSpec],
+    faults: Faults, function: FunctionSpec, value: Array, arguments: Iterable[InputSpec]
 ) -> None:
     """Report derivatives with more axes than arrays have."""
     orders = {given.name: len(given.shape) for given in arguments}

@@ -274,10 +274,7 @@ class Statement:
         self.session.faults.add(message, span, marks=marks, hint=hint)
 
     def misused(
-        self,
-        misuse: Misuse,
-        place: ast.expr | Span,
-        places: dict[Place, ast.expr],
+        self, misuse: Misuse, place: ast.expr | Span, places: dict[Place, ast.expr]
     ) -> None:
         """Note that a builder cannot take its arguments."""
         marks = [
@@ -394,6 +391,11 @@ class Statement:
                 self.fault(message, part, hint=close or hint)
                 found = True
         return found
+
+    def no_form(self, tree: ast.expr, message: str, hint: str) -> None:
+        """Report a part that is no form of dims and indices: `{}` is what it says."""
+        if not self.unbound(tree):
+            self.fault(message.format(self.expression.source(tree)), tree, hint=hint)
 
     def _is_free(self, name: str) -> bool:
         return not (

@@ -22,7 +22,7 @@ from tensorgen.lang.index_forms import Form, Index
 from tensorgen.lang.scope import Names, Thing
 from tensorgen.lang.statement import Statement
 from tensorgen.lang.subscripts import select
-from tensorgen.lang.syntax import Expression
+from tensorgen.lang.syntax import Expression, names_in, places_of, with_places
 from tensorgen.operators.functions.array import Array
 from tensorgen.spec.model import Definition
 
@@ -81,10 +81,10 @@ class Stepping:
         base = tree.value
         if isinstance(base, ast.Name) and base.id in self.members:
             return True, self._state(e, self.members[base.id], tree)
-        own = {x.id for x in ast.walk(tree.slice) if isinstance(x, ast.Name)}
+        own = names_in(tree.slice)
         if self.index.name not in own or e.scope.get(self.index.name) is not self.index:
             return False, None
-        names = {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
+        names = names_in(tree)
         # Without states it is read for all steps, places behind index arrays too.
         e.steps = self if names & {*self.members} else None
         try:
@@ -125,7 +125,7 @@ class Stepping:
 
     def _state(self, e: Statement, member: Member, tree: ast.Subscript) -> Array | None:
         """The entry of a name that steps, of this step or of one before."""
-        whole, places = tree.slice, _parts(tree)
+        places = places_of(tree)
         if len(places) <= member.axis:
             message = f"'{member.name}' is given entry by entry along another axis"
             e.fault(message, tree, [(member.span, "here")])
@@ -139,9 +139,7 @@ class Stepping:
             e.fault(message, at, [(member.span, "here")], hint)
         if base is None or not places:
             return base
-        rest = places[0] if len(places) == 1 else ast.Tuple(places, ast.Load())
-        inner = ast.Subscript(tree.value, ast.copy_location(rest, whole), ast.Load())
-        return select(e, base, ast.copy_location(inner, tree))
+        return select(e, base, with_places(tree, tree.value, places))
 
     def _at(
         self, e: Statement, member: Member, form: Form, at: ast.expr
@@ -186,7 +184,7 @@ class Stepping:
 
     def is_now(self, e: Statement, other: Member, tree: ast.Subscript) -> bool:
         """Whether an entry of a name is one of the same step, where `e` reads it."""
-        parts = _parts(tree)
+        parts = places_of(tree)
         if len(parts) <= other.axis:
             return False
         form = affine_form(e, parts[other.axis])
@@ -207,13 +205,12 @@ class Stepping:
         member = self.members.get(name)
         if member is None or not isinstance(by, ast.Subscript):
             return None
-        parts = _parts(by)
+        parts = places_of(by)
         at = parts[member.axis] if len(parts) > member.axis else by
         form = None if at is by else affine_form(e, at)
         value = None
         # A first entry is one where nothing else that steps can have been made of it.
-        mentioned = {x.id for x in ast.walk(tree.args[0]) if isinstance(x, ast.Name)}
-        others = mentioned & {*self.members} - {name}
+        others = names_in(tree.args[0]) & {*self.members} - {name}
         if form is None or (not form.terms and others):
             hint = f"such as {name}[{self.index.name}]"
             e.fault("a derivative in a step is by what a step has", by, hint=hint)
@@ -275,23 +272,13 @@ class _Variable(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
-        parts, axis = _parts(node), self.member.axis
+        parts, axis = places_of(node), self.member.axis
         if not isinstance(node.value, ast.Name) or node.value.id != self.member.name:
             return node
         if len(parts) <= axis or affine_form(self.e, parts.pop(axis)) != self.form:
             return node
         variable = ast.copy_location(ast.Name(self.to, ast.Load()), node)
-        if not parts:
-            return variable
-        rest = parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load())
-        rest = ast.copy_location(rest, node.slice)
-        return ast.copy_location(ast.Subscript(variable, rest, ast.Load()), node)
-
-
-def _parts(tree: ast.Subscript) -> list[ast.expr]:
-    """What stands between brackets."""
-    whole = tree.slice
-    return list(whole.elts) if isinstance(whole, ast.Tuple) else [whole]
+        return with_places(node, variable, parts) if parts else variable
 
 
 def joined(

@@ -11,17 +11,14 @@ from dataclasses import dataclass, field
 
 from tensorgen.ir.dims import ONE, Dim, tuple_text
 from tensorgen.ir.nodes import Constraint, Node, Sum, affine, delta
-from tensorgen.lang.affine import affine_form, constraint
+from tensorgen.lang.affine import affine_form, constraint, size_form
 from tensorgen.lang.ends import one_end
 from tensorgen.lang.gathers import Gathered, gathered, placed
 from tensorgen.lang.index_forms import Form, Index
 from tensorgen.lang.ranges import floor_divided
 from tensorgen.lang.statement import Statement
-from tensorgen.operators.functions.array import (
-    Array,
-    Label,
-    Misuse,
-)
+from tensorgen.lang.syntax import places_of
+from tensorgen.operators.functions.array import Array, Label, Misuse
 
 
 @dataclass(slots=True)
@@ -103,7 +100,7 @@ def select(
     e: Statement, base: Array, tree: ast.Subscript, distribute: bool = False
 ) -> Array | None:
     """Apply the brackets of `tree` to the positional axes of `base`."""
-    items = list(tree.slice.elts) if isinstance(tree.slice, ast.Tuple) else [tree.slice]
+    items = places_of(tree)
     taken = [item for item in items if not _is_special(item)]
     if sum(map(_is_ellipsis, items)) > 1:
         e.fault("'...' occurs twice between the brackets", tree)
@@ -223,7 +220,8 @@ def _slice(
     e: Statement, view: _View, length: Dim, item: ast.expr, tree: ast.Subscript
 ) -> bool:
     assert isinstance(item, ast.Slice)
-    step = 1 if item.step is None else _literal(e, item.step)
+    stated = ONE if item.step is None else size_form(e, item.step)
+    step = None if stated is None else stated.constant
     if step == 0 or step is None:
         e.fault("the step of a slice must be an integer other than 0", item)
         return False
@@ -276,11 +274,6 @@ def _backwards(
     return True
 
 
-def _literal(e: Statement, tree: ast.expr) -> int | None:
-    form = affine_form(e, tree)
-    return None if form is None or form.terms else form.const.constant
-
-
 def _limit(
     e: Statement, tree: ast.expr | None, default: Dim, length: Dim
 ) -> Form | None:
@@ -289,10 +282,8 @@ def _limit(
         return Form.constant(default)
     form = affine_form(e, tree)
     if form is None:
-        if not e.unbound(tree):
-            shown = e.expression.source(tree)
-            hint = "limits are affine forms of dims and indices"
-            e.fault(f"'{shown}' cannot limit a slice", tree, hint=hint)
+        hint = "limits are affine forms of dims and indices"
+        e.no_form(tree, "'{}' cannot limit a slice", hint)
         return None
     literal = form.const.constant
     if not form.terms and literal is not None and literal < 0:

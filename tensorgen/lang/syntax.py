@@ -11,7 +11,9 @@ import ast
 import math
 import re
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tensorgen.errors import Faults, Span, Text
@@ -88,6 +90,26 @@ class Expression:
         if exponent and abs(int(exponent[1])) > _LARGEST_EXPONENT:
             return None
         return Fraction(written)
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """Return the names that a part mentions."""
+    return {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
+
+
+def places_of(tree: ast.Subscript) -> list[ast.expr]:
+    """Return what stands between brackets, place by place."""
+    whole = tree.slice
+    return list(whole.elts) if isinstance(whole, ast.Tuple) else [whole]
+
+
+def with_places(
+    tree: ast.Subscript, base: ast.expr, places: Sequence[ast.expr]
+) -> ast.Subscript:
+    """Return other brackets behind another part, which stand where `tree` does."""
+    whole = places[0] if len(places) == 1 else ast.Tuple([*places], ast.Load())
+    made = ast.Subscript(base, ast.copy_location(whole, tree.slice), ast.Load())
+    return ast.copy_location(made, tree)
 
 
 def _range(text: str, tree: ast.AST) -> tuple[int, int]:
@@ -269,3 +291,40 @@ def _explain(text: Text, error: SyntaxError, faults: Faults) -> None:
     elif text.value[place : place + 1] == "\\" or "line continuation" in said:
         hint = "solve(A, b) solves A @ x = b"
     faults.add(message, text.span(place, place + 1), hint=hint)
+
+
+# Texts in which something stands in the place of names
+
+
+class _Replaced(ast.NodeTransformer):
+    """Puts parts in the places of names, wherever these stand."""
+
+    def __init__(self, parts: Mapping[str, ast.expr | str]) -> None:
+        self.parts = parts
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        part = self.parts.get(node.id)
+        if isinstance(part, str):
+            return parsed(part, node)
+        return node if part is None else deepcopy(part)
+
+
+def parsed(text: str, place: ast.expr) -> ast.expr:
+    """Return the tree of a text that is in no file: it stands where another does."""
+    tree = ast.parse(text, mode="eval").body
+    for part in ast.walk(tree):
+        ast.copy_location(part, place)
+    return tree
+
+
+def with_parts(tree: ast.expr, parts: Mapping[str, ast.expr | str]) -> ast.expr:
+    """Return a tree with parts in the places of names."""
+    found: ast.expr = _Replaced(parts).visit(deepcopy(tree))
+    return found
+
+
+def with_index(body: Expression, old: str, new: str | int) -> Expression:
+    """Return an expression with an index or a number in place of an index."""
+    if old == new:
+        return body
+    return replace(body, tree=with_parts(body.tree, {old: str(new)}))

@@ -23,9 +23,9 @@ from tensorgen.lang.reach import intervals
 from tensorgen.lang.scope import Names, Record, Thing
 from tensorgen.lang.sides import Noted, Place, Side, is_name, note_range
 from tensorgen.lang.statement import Session, Statement
-from tensorgen.lang.substitute import parsed, with_parts
-from tensorgen.lang.syntax import Expression
+from tensorgen.lang.syntax import Expression, parsed, places_of, with_parts, with_places
 from tensorgen.operators.functions.array import Array
+from tensorgen.spec.names import unused
 
 Made = dict[str, tuple[Array | None, Record]]
 _ENTRY = (
@@ -87,8 +87,8 @@ class Table:
         taken = {*names.all, *names.local, *names.file, self.row, self.column}
         taken |= {x for side in (step, *firsts) for x in mentioned(side.body)}
         taken |= {str(p.index) for p in step.places}
-        self.diagonal = _fresh("d", taken)
-        self.diagonals = _fresh(f"{self.name}_diagonals", taken)
+        self.diagonal = unused("d", taken)
+        self.diagonals = unused(f"{self.name}_diagonals", taken)
 
     def _first(self, firsts: Sequence[Side], fixed: tuple[bool, bool]) -> Side | None:
         """The definition of first entries that are fixed along these places."""
@@ -226,8 +226,7 @@ class Table:
         self, body: Expression, tree: ast.Subscript
     ) -> tuple[int | None, int | None] | None:
         """How many rows and columns back an entry is; None for the first of them."""
-        whole = tree.slice
-        places = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+        places = places_of(tree)
         if len(places) != len(self.step.places):
             return None
         found: list[int | None] = []
@@ -259,15 +258,13 @@ class Table:
         back = self._back(body, tree)
         assert back is not None
         row, column = back
-        whole = tree.slice
-        places = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+        places = places_of(tree)
         diagonal = f"{self.diagonal} + {self.lags - 1 - (row or 0) - (column or 0)}"
         at = "0" if row is None else f"{self.row} - {row}"
         rest: list[ast.expr] = [places[k] for k in self.rest]
         parts = [parsed(diagonal, tree), parsed(at, tree), *rest]
         name = ast.copy_location(ast.Name(self.diagonals, ast.Load()), tree)
-        inner = ast.copy_location(ast.Tuple(parts, ast.Load()), tree)
-        return ast.copy_location(ast.Subscript(name, inner, ast.Load()), tree)
+        return with_places(tree, name, parts)
 
     def _joined(
         self, text: str, given: Mapping[str, Expression], width: str
@@ -296,8 +293,8 @@ class Table:
         entry = ", ".join([f"{i} + {j} + {self.lags - 1}", i, *rest])
         tree = parsed(f"{self.diagonals}[{entry}]", self.step.body.tree)
         known = {self.diagonals: Thing("a local definition", diagonals)}
-        names = Names(self.names.file, {**self.names.local, **known})
-        e = Statement(self.session, replace(self.step.body, tree=tree), names)
+        body, names = replace(self.step.body, tree=tree), self.names.knowing(known)
+        e = Statement(self.session, body, names)
         left = [Index(name, self.step.span, True) for name in (i, j)]
         for index, size in zip(left, self.shape, strict=True):
             e.ranges.bounds[index] = Bounds(Form.constant(0), Form.constant(size))
@@ -328,12 +325,6 @@ class _Entries(ast.NodeTransformer):
             node = self.table.state(self.body, node)
         self.generic_visit(node)
         return node
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _put(body: Expression, parts: Mapping[str, str]) -> Expression:

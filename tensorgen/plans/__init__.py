@@ -3,7 +3,7 @@
 `planner` plans one function (`planned` is what comes of it, `shares` says whose roots
 are which, `parameters` what it takes), with what only one who knows all calls can do:
 matrices of low rank are inverted by their parts (`invert_low_rank`) and recurrences
-keep few states (`keep_few_states`). `problem_plans` and `constrained_plans` plan the
+keep few states. `problem_plans` and `constrained_plans` plan the
 classes of problems, cut by what changes how often (`cut_stages`); `derivative_objects`
 makes the classes of derivatives, `formulas` what docstrings say, `share_code` what the
 functions of one formula share (`lowered_functions`), `build_module` the

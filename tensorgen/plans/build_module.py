@@ -21,6 +21,7 @@ from tensorgen.emit.interface import (
     Function,
     Holder,
     Parameter,
+    body_of,
     chosen,
     counted,
     every,
@@ -252,15 +253,10 @@ class ModuleBuilder:
         inside = (s for holder in holders for s in holder.sizes)
         sizes = {**self.hints, **hints}
         most = held(code.code, sizes) + entries(plan.formulas[-1:] * filled)
-        body = Body(
-            code.lines,
-            code.returns,
-            tuple(dict.fromkeys((*code.dims, *inside))),
-            tuple(dict.fromkeys(s for holder in holders for s in holder.positive)),
-            helpers=(*code.helpers, *self.backend.written(code.modules)),
-            modules=self.backend.imported(code.modules),
-            needs_dtype=code.needs_dtype,
-            refusals=code.refusals if self.backend.refuses else (),
+        body = replace(
+            body_of(code, self.backend),
+            dims=tuple(dict.fromkeys((*code.dims, *inside))),
+            positive=tuple(dict.fromkeys(s for own in holders for s in own.positive)),
             holds=most,
         )
         price = cost_of(cost_line(code.code, most, sizes), plan)

@@ -15,7 +15,7 @@ from tensorgen.calculus.kinds import GRADIENT, HESSIAN, JACOBIAN, VALUE, Kind
 from tensorgen.calculus.requests import Mode
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.bound_problems import Check, ConstrainedProblem, Limited, Limits
-from tensorgen.emit.interface import Body
+from tensorgen.emit.interface import body_of
 from tensorgen.errors import Text
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, constant_value, topological
@@ -35,6 +35,7 @@ from tensorgen.plans.problem_plans import (
     together,
 )
 from tensorgen.spec.model import InputSpec, Spec, Wrt
+from tensorgen.spec.names import unused
 
 OBJECTIVE = replace(
     VALUE, name="objective", method="Return the objective.", part="the objective"
@@ -166,8 +167,7 @@ class _Planning:
         return graph.add(*terms), [*multipliers, factor]
 
     def _multiplier(self, name: str, node: Node, text: Text) -> InputSpec:
-        while name in self.taken:
-            name += "_"
+        name = unused(name, self.taken)
         self.taken.add(name)
         return InputSpec(name, text, node.dims)
 
@@ -211,14 +211,7 @@ def build_constrained(
             next(texts) if node in computed else _number(node) or infinity
             for node in nodes
         ]
-        body = Body(
-            code.lines,
-            code.returns,
-            code.dims,
-            helpers=(*code.helpers, *backend.written(code.modules)),
-            modules=backend.imported(code.modules),
-            needs_dtype=code.needs_dtype,
-        )
+        body = body_of(code, backend)
         limits.append(Limits(side, body, builder.reads, tuple(values)))
     # Bounds may read more of sparse matrices than methods do.
     bound = replace(bound, inputs=builder.used)

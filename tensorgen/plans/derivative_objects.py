@@ -103,12 +103,7 @@ class Objects:
         key = tensor, planned.row_axes(block), taken, *sorted(hints.items())
         if key not in self._structures:
             self._structures[key] = Structure(
-                self.graph,
-                tensor,
-                planned.row_axes(block),
-                hints,
-                self.slow_at,
-                taken,
+                self.graph, tensor, planned.row_axes(block), hints, self.slow_at, taken
             )
         return self._structures[key]
 

@@ -17,13 +17,15 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import ElaboratedFunction, Program, requested
+from tensorgen.operators.recurrences.folds import folded
+from tensorgen.operators.recurrences.runs import in_runs
 from tensorgen.operators.solved_arrays import as_given
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.matrices.join_entries import filled_in
 from tensorgen.passes.optimise import candidates, cheapest, optimise
+from tensorgen.passes.steps.at_ends import at_ends
 from tensorgen.plans.invert_low_rank import Parts, invert_low_rank
-from tensorgen.plans.keep_few_states import keep_few_states
 from tensorgen.plans.parameters import Parameters
 from tensorgen.plans.planned import OtherPlan, PlannedFunction
 from tensorgen.plans.shares import joined, joined_ways, members_of, shares_of
@@ -57,7 +59,7 @@ class Planner:
         self.told: Callable[[Law, Plan, Plan], None] | None = None
         self.result = result
         every = function.results or (function,)
-        nodes = [node] if node else keep_few_states(graph, [x.node for x in every])
+        nodes = [node] if node else _keep_few_states(graph, [x.node for x in every])
         several = zip(function.results, function.spec.results, nodes, strict=False)
         self.results: list[Planner] = [
             Planner(graph, spec, program, own, mode, given.name, found)
@@ -340,3 +342,12 @@ def _is_filled(
     if len(tensors) != 1 or chosen[0] is None or chosen[0].is_dense:
         return False
     return tensors[0] is not None and tensors[0].is_dense
+
+
+def _keep_few_states(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+    """What reads all states of a recurrence with a checkpoint reads few.
+
+    This comes before derivatives are taken, which are then those of recurrences over
+    runs of steps. It ends: no such recurrence has a checkpoint.
+    """
+    return in_runs(graph, at_ends(graph, folded(graph, at_ends(graph, roots))))

@@ -29,6 +29,7 @@ from tensorgen.emit.interface import (
     Body,
     Function,
     Parameter,
+    body_of,
     every,
     given,
     matrices,
@@ -299,14 +300,8 @@ class ProblemBuilder:
         for node, (other, ratio) in self.problem.stages.multiples.items():
             if other in held:
                 self.values[node] = self.graph.scale(self.values[other], ratio)
-        return Body(
-            tuple(lines),
-            tuple(names),
-            code.dims,
-            helpers=(*code.helpers, *self.backend.written(code.modules)),
-            modules=self.backend.imported(code.modules),
-            needs_dtype=code.needs_dtype,
-        )
+        body = body_of(code, self.backend)
+        return replace(body, lines=tuple(lines), returns=tuple(names))
 
     def _suggestions(self) -> dict[Node, str]:
         """What to call the roots of methods, where a stage holds them already."""
@@ -335,10 +330,7 @@ class ProblemBuilder:
         return Part(kind, function.body, tuple(read), planned.source.node.dims, made)
 
     def lowered(
-        self,
-        roots: Sequence[Node],
-        names: Sequence[str | None],
-        fresh: Sequence[bool],
+        self, roots: Sequence[Node], names: Sequence[str | None], fresh: Sequence[bool]
     ) -> Written:
         """Lower what is left of some roots when what is held has been taken out."""
         # What stable forms would recognise has been recognised.

@@ -21,20 +21,13 @@ from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.statements import operands
 from tensorgen.arrays.units import symbols, takes, variables_of
 from tensorgen.arrays.written import Written, written
-from tensorgen.calculus.kinds import (
-    camel,
-)
+from tensorgen.calculus.kinds import camel
 from tensorgen.emit import returned
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.interface import (
-    Body,
-    Function,
-    Private,
-    chosen,
-    every,
-)
+from tensorgen.emit.interface import Body, Function, Private, chosen, every
 from tensorgen.plans.formulas import cost_of
 from tensorgen.plans.lowered_functions import SHARED, Form, Made
+from tensorgen.spec.names import unused
 
 
 def share_code(
@@ -288,9 +281,7 @@ def _names(formula: str, outline: Outline, taken: Collection[str]) -> dict[Piece
         first = not any(other.shared for other in found)
         between = "" if piece.shared and first else f"_{piece.of}"
         name = f"_{formula}{between}{'_parts' * piece.shared}"
-        while name in taken:
-            name += "_"
-        found[piece] = name
+        found[piece] = unused(name, taken)
     return found
 
 

@@ -16,10 +16,7 @@ EXPRESSIONS: dict[str, dict[str, Any]] = {
         "expression": "w @ w / 2 + c * sum(log(1 + exp(-y * (X @ w))))",
         "order": "second",
     },
-    "Softmax cross entropy": {
-        "expression": "cross_entropy(X @ W, P)",
-        "by": ["W"],
-    },
+    "Softmax cross entropy": {"expression": "cross_entropy(X @ W, P)", "by": ["W"]},
     "Matrix factorisation": {
         "expression": "norm(A - U @ V.T)**2 / 2",
         "by": ["U", "V"],

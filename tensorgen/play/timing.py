@@ -16,8 +16,9 @@ import numpy as np
 from tensorgen.calculus.kinds import Kind
 from tensorgen.lang import ElaboratedFunction, requested
 from tensorgen.verify import Subject, Verification
-from tensorgen.verify.cases import Case, Sizes, case
+from tensorgen.verify.cases import Sizes, case
 from tensorgen.verify.emitted_calls import arguments
+from tensorgen.verify.points import looks
 
 Array = Any
 
@@ -82,31 +83,13 @@ def _of(
     found = [x.name for x in function.arguments if x.unknown]
     for attempt in range(ATTEMPTS):
         own = case(given, sizes, "0", attempt)
-        more = _more(function, kind, own)
-        call = arguments(function, own, more, tuple(found))
+        call = arguments(function, own, looks(function, kind, own), tuple(found))
         try:
             return _seconds(partial(call.call, subject, name))
         except (ArithmeticError, ValueError):  # outside of what it is defined for
             if attempt == ATTEMPTS - 1:
                 raise
     raise AssertionError
-
-
-def _more(function: ElaboratedFunction, kind: Kind, own: Case) -> dict[str, Array]:
-    """Directions or cotangents: ones."""
-    if kind.argument == "direction":
-        by = {x.name for x in function.spec.wrt}
-        shapes = {f"d{x.name}": x.shape for x in function.arguments if x.name in by}
-    elif kind.argument == "cotangent":
-        names = [f"ct_{x.name}" for x in function.spec.results] or ["ct"]
-        nodes = [x.node for x in function.results or (function,)]
-        shapes = {k: x.dims for k, x in zip(names, nodes, strict=True)}
-    else:
-        shapes = {}
-    return {
-        name: np.ones([dim.value(own.sizes) for dim in shape]) if shape else 1.0
-        for name, shape in shapes.items()
-    }
 
 
 def _seconds(call: Callable[[], object]) -> float:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from tensorgen.calculus.kinds import (
-    GRADIENT,
-    JACOBIAN,
-    VALUE,
-    all_emitted,
-    result_name,
-)
+from tensorgen.calculus.kinds import GRADIENT, JACOBIAN, VALUE, all_emitted, result_name
 from tensorgen.errors import Text
 from tensorgen.spec.model import Definition, FunctionSpec, ProblemSpec
 from tensorgen.spec.names import Namespace, in_code
@@ -22,7 +16,7 @@ def check_names(
     definitions: tuple[Definition, ...],
     functions: tuple[FunctionSpec, ...],
     names: Namespace,
-    problem: ProblemSpec | None = None,
+    problem: ProblemSpec | None,
 ) -> None:
     """Report names that clash beyond the one namespace of the file."""
     for index in _indices(definitions, names):

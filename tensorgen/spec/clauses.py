@@ -43,12 +43,7 @@ class LeftSide:
 
 
 def read_left_side(
-    text: Text,
-    what: str,
-    faults: Faults,
-    *,
-    macro: bool = False,
-    steps: bool = False,
+    text: Text, what: str, faults: Faults, *, macro: bool = False, steps: bool = False
 ) -> LeftSide | None:
     """Return the parts of a left side; reports what is wrong with it.
 

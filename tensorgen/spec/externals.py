@@ -13,7 +13,14 @@ from collections.abc import Sequence
 from tensorgen.errors import Faults, Span, Text
 from tensorgen.ir.dims import Dim
 from tensorgen.spec.expressions import read_expression
-from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields, read_items
+from tensorgen.spec.fields import (
+    Field,
+    read_doc,
+    read_entries,
+    read_fields,
+    read_items,
+    read_section,
+)
 from tensorgen.spec.model import BACKENDS, ExternalSpec, InputSpec
 from tensorgen.spec.names import Namespace, check_name
 from tensorgen.spec.shapes import Dims, read_shape
@@ -31,14 +38,8 @@ def read_externals(
     field: Field | None, dims: Dims, names: Namespace, faults: Faults
 ) -> tuple[ExternalSpec, ...]:
     """Return the functions in order; `dims` grows by those that shapes mention."""
-    if field is None or field.empty:
-        return ()
-    if not isinstance(field.node, Mapping):
-        message = f"'external' must be a mapping, not {describe(field.node)}"
-        faults.add(message, field.key.span(), hint=_FORM)
-        return ()
     found = []
-    for entry in read_entries(field.node, faults):
+    for entry in read_section(field, _FORM, faults):
         good = check_name(entry.key, "a function", faults)
         if good:
             names.claim(entry.key, "a function from outside")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tensorgen.errors import Faults, Text, suggest
@@ -64,6 +64,28 @@ def read_entries(node: Mapping, faults: Faults) -> Iterator[Field]:
             yield Field(key.text, value)
         else:
             faults.add(f"a name is expected, not {describe(key)}", key.span)
+
+
+def read_section(
+    field: Field | None, form: str, faults: Faults, *, may_be_empty: bool = True
+) -> Iterator[Field]:
+    """Yield the entries of a section whose keys the user chose; `form` shows one."""
+    if field is None or (may_be_empty and field.empty):
+        return
+    if isinstance(field.node, Mapping):
+        yield from read_entries(field.node, faults)
+    else:
+        message = f"'{field.key}' must be a mapping, not {describe(field.node)}"
+        faults.add(message, field.key.span(), hint=form)
+
+
+def read_names(nodes: Iterable[Node], faults: Faults) -> Iterator[Text]:
+    """Yield the names that nodes are; reports what is none."""
+    for node in nodes:
+        if isinstance(node, Scalar):
+            yield node.text.strip()
+        else:
+            faults.add(f"a name is expected, not {describe(node)}", node.span)
 
 
 def read_text(field: Field, faults: Faults) -> Text | None:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tensorgen.calculus.kinds import PROBLEM
-from tensorgen.errors import Faults, Text
-from tensorgen.spec.checkpoints import read_checkpoints
+from tensorgen.errors import Faults, Text, suggest
 from tensorgen.spec.clauses import LeftSide, read_clauses, read_left_side
 from tensorgen.spec.emits import read_emit, read_wrt
 from tensorgen.spec.expressions import read_expression
-from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields
-from tensorgen.spec.model import Definition, Emit, FunctionSpec, InputSpec, Wrt
+from tensorgen.spec.fields import (
+    Field,
+    read_doc,
+    read_entries,
+    read_fields,
+    read_section,
+)
+from tensorgen.spec.model import (
+    Checkpoint,
+    Definition,
+    Emit,
+    FunctionSpec,
+    InputSpec,
+    Wrt,
+)
 from tensorgen.spec.names import Namespace
 from tensorgen.spec.yaml_nodes import Listing, Mapping, Node, Scalar, describe
 
@@ -25,14 +38,9 @@ def read_functions(
     field: Field | None, inputs: dict[str, InputSpec], names: Namespace, faults: Faults
 ) -> tuple[FunctionSpec, ...]:
     """Return the functions in order."""
-    if field is None:
-        return ()
-    if not isinstance(field.node, Mapping):
-        message = f"'functions' must be a mapping, not {describe(field.node)}"
-        faults.add(message, field.key.span(), hint="write name: expression")
-        return ()
     functions: list[FunctionSpec] = []
-    for entry in read_entries(field.node, faults):
+    form = "write name: expression"
+    for entry in read_section(field, form, faults, may_be_empty=False):
         side = read_left_side(entry.key, "a function", faults)
         if side is not None:
             names.claim(side.name, "a function")
@@ -148,3 +156,61 @@ def _expr(name: Text, fields: dict[str, Field], faults: Faults) -> Text | None:
 
 def _count(field: Field) -> int:
     return len(field.node.items) if isinstance(field.node, Listing) else 1
+
+
+ROOT = "sqrt"
+
+
+def read_checkpoints(
+    field: Field | None, where: Sequence[Definition], faults: Faults
+) -> tuple[Checkpoint, ...]:
+    """Return what `sqrt` says of all names that step, and `{x: 50}` of one."""
+    if field is None:
+        return ()
+    if not isinstance(field.node, Mapping):
+        found = [_checkpoint(None, field.key, field.node, faults)]
+        return tuple(x for x in found if x is not None)
+    known = list(dict.fromkeys(d.name for d in where))
+    given: dict[str, Checkpoint | None] = {}
+    for entry in read_entries(field.node, faults):
+        name = entry.key.strip()
+        if name.value not in known:
+            hint = suggest(name.value, known) or (
+                "recurrences are defined under 'where'"
+                + (f": {', '.join(known)}" if known else "")
+            )
+            message = f"'{name}' is no name under 'where'"
+            faults.add(message, name.span(), hint=hint)
+        elif name.value in given:
+            faults.add(f"the checkpoint of '{name}' is given twice", name.span())
+        else:
+            own = _checkpoint(name.value, name, entry.node, faults)
+            given[name.value] = own
+    if not field.node.pairs:
+        message = "'checkpoint' names nothing"
+        faults.add(message, field.key.span(), hint=f"write {{x: {ROOT}}}")
+    return tuple(x for x in given.values() if x is not None)
+
+
+def _checkpoint(
+    name: str | None, key: Text, node: Node, faults: Faults
+) -> Checkpoint | None:
+    hint = f"write {ROOT}, or after how many steps a state is stored: 100"
+    if not isinstance(node, Scalar) or node.empty:
+        message = f"'{key}' takes {ROOT} or a number of steps, not {describe(node)}"
+        faults.add(
+            message, node.span if isinstance(node, Scalar) else key.span(), hint=hint
+        )
+        return None
+    text = node.text.strip()
+    if text.value == ROOT:
+        return Checkpoint(name, key, None)
+    try:
+        length = int(text.value)
+    except ValueError:
+        faults.add(f"'{text}' is no checkpoint", text.span(), hint=hint)
+        return None
+    if length < 1:
+        faults.add("a state is stored after 1 step at least", text.span(), hint=hint)
+        return None
+    return Checkpoint(name, key, length)

@@ -7,7 +7,14 @@ from fractions import Fraction
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.spec.exact_numbers import read_number
-from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields, read_text
+from tensorgen.spec.fields import (
+    Field,
+    read_doc,
+    read_entries,
+    read_fields,
+    read_section,
+    read_text,
+)
 from tensorgen.spec.model import PROPERTIES, InputSpec
 from tensorgen.spec.names import Namespace, check_name
 from tensorgen.spec.shapes import LARGEST, Dims, read_shape, read_size
@@ -74,15 +81,8 @@ def read_inputs(
     field: Field | None, dims: Dims, names: Namespace, faults: Faults
 ) -> tuple[InputSpec, ...]:
     """Return the inputs in order; `dims` grows by those that shapes mention."""
-    if field is None:
-        return ()
-    if not isinstance(field.node, Mapping):
-        if not field.empty:
-            message = f"'inputs' must be a mapping, not {describe(field.node)}"
-            faults.add(message, field.key.span(), hint="write name: shape")
-        return ()
     inputs: list[InputSpec] = []
-    for entry in read_entries(field.node, faults):
+    for entry in read_section(field, "write name: shape", faults):
         good = check_name(entry.key, "an input", faults)
         if good:
             names.claim(entry.key, "an input")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from tensorgen.errors import Faults, Text
@@ -68,6 +69,13 @@ def _reserved(what: str) -> frozenset[str]:
     if what in _RENAMED:
         return frozenset()
     return RESERVED_OF_INPUTS if what == "an input" else RESERVED
+
+
+def unused(name: str, taken: Container[str]) -> str:
+    """Return the name, with underscores behind it while it is taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def in_code(dim: str) -> str:

@@ -14,11 +14,12 @@ from tensorgen.spec.fields import (
     read_entries,
     read_fields,
     read_items,
+    read_names,
     read_text,
 )
 from tensorgen.spec.model import FunctionSpec, InputSpec, Limited, ProblemSpec
 from tensorgen.spec.names import check_name
-from tensorgen.spec.yaml_nodes import Listing, Node, Scalar, describe
+from tensorgen.spec.yaml_nodes import Listing, Node, describe
 from tensorgen.spec.yaml_nodes import Mapping as Block
 
 _KEYS = ("name", "doc", "minimize", "maximize", "variables", "constraints")
@@ -135,11 +136,8 @@ def _entries(field: Field, faults: Faults) -> Iterator[tuple[Text, Node | None]]
         for entry in read_entries(field.node, faults):
             yield entry.key.strip(), None if entry.empty else entry.node
         return
-    for node in read_items(field, faults):
-        if isinstance(node, Scalar):
-            yield node.text.strip(), None
-        else:
-            faults.add(f"a name is expected, not {describe(node)}", node.span)
+    for name in read_names(read_items(field, faults), faults):
+        yield name, None
 
 
 def _limits(

@@ -21,18 +21,8 @@ from tensorgen.spec.yaml_tree import read_tree
 
 VERSION = "1"
 _KEYS = (
-    "tensorgen",
-    "module",
-    "doc",
-    "dims",
-    "inputs",
-    "external",
-    "unknowns",
-    "definitions",
-    "functions",
-    "problem",
-    "backends",
-    "support",
+    *("tensorgen", "module", "doc", "dims", "inputs", "external", "unknowns"),
+    *("definitions", "functions", "problem", "backends", "support"),
 )
 
 

@@ -110,12 +110,21 @@ def _one_or_more(item: Schema) -> Schema:
     return {"anyOf": [item, {"type": "array", "items": item}]}
 
 
+def _by_name(values: Schema) -> Schema:
+    """A mapping with any names for keys."""
+    return {"type": "object", "additionalProperties": values}
+
+
+def _one_or_each(values: Schema) -> Schema:
+    return {"anyOf": [values, _by_name(values)]}
+
+
 def _clauses(description: str) -> Schema:
     """Lines of `name = expression`, or a mapping of the same."""
     promised = _mapping({name: EXPRESSION for name in ("spd", "symmetric")})
     values = {"anyOf": [EXPRESSION, promised]}
-    found = {"type": "object", "additionalProperties": values}
-    return _told(description, anyOf=[{"type": ["string", "null"]}, found])
+    found = {"type": ["string", "null"]}
+    return _told(description, anyOf=[found, _by_name(values)])
 
 
 _DIMS = _told(
@@ -169,23 +178,20 @@ _EXTERNAL = _mapping(
         ),
         "args": _told(
             "Its arguments: names if it is elementwise, else names and shapes.",
-            anyOf=[
-                _one_or_more({"type": "string"}),
-                {"type": "object", "additionalProperties": _ref("shape")},
-            ],
+            anyOf=[_one_or_more({"type": "string"}), _by_name(_ref("shape"))],
         ),
         "shape": _ref("shape"),
         "derivative": _told(
             "Its derivative as an expression, or one for each argument.",
-            anyOf=[EXPRESSION, {"type": "object", "additionalProperties": EXPRESSION}],
+            **_one_or_each(EXPRESSION),
         ),
         "vjp": _told(
             "Its cotangents by argument, as expressions in ct.",
-            anyOf=[EXPRESSION, {"type": "object", "additionalProperties": EXPRESSION}],
+            **_one_or_each(EXPRESSION),
         ),
         "jvp": _told(
             "Its tangent, as an expression in the directions.",
-            anyOf=[EXPRESSION, {"type": "object", "additionalProperties": EXPRESSION}],
+            **_one_or_each(EXPRESSION),
         ),
         "doc": {"type": "string"},
     },
@@ -206,8 +212,7 @@ _UNKNOWN = _mapping(
         "start": _expression("Where solvers begin."),
         "of": _told(
             "What it is a function of, with shapes: {x: [n]}.",
-            type="object",
-            additionalProperties=_ref("shape"),
+            **_by_name(_ref("shape")),
         ),
         "doc": {"type": "string"},
     },
@@ -224,20 +229,11 @@ _EMIT: Schema = {
     ]
 }
 
+_METRIC = _mapping({"metric": _expression("The matrix of an inner product.")})
 _VARIABLE: Schema = {
     "anyOf": [
         {"type": "string"},
-        {
-            "type": "object",
-            "additionalProperties": {
-                "anyOf": [
-                    {"enum": [*SUBSPACES]},
-                    _mapping(
-                        {"metric": _expression("The matrix of an inner product.")}
-                    ),
-                ]
-            },
-        },
+        _by_name({"anyOf": [{"enum": [*SUBSPACES]}, _METRIC]}),
     ]
 }
 
@@ -247,33 +243,24 @@ _FUNCTION = _mapping(
         "where": _clauses("Local names, each visible in the lines below it."),
         "checkpoint": _told(
             "Which states of recurrences are stored: sqrt, or every so many steps.",
-            anyOf=[
-                {"type": ["string", "integer"]},
-                {
-                    "type": "object",
-                    "additionalProperties": {"type": ["string", "integer"]},
-                },
-            ],
+            **_one_or_each({"type": ["string", "integer"]}),
         ),
         "expr": _told(
             "Its expression; or several results, {loss: ..., pred: ...}.",
-            anyOf=[EXPRESSION, {"type": "object", "additionalProperties": EXPRESSION}],
+            **_one_or_each(EXPRESSION),
         ),
         "wrt": _told("Inputs to differentiate by.", **_one_or_more(_VARIABLE)),
         "emit": _told(
             "What is generated: kinds, orders from 3 on, inputs to mix; by default"
             " value and first derivative.",
-            anyOf=[_ref("emit"), {"type": "array", "items": _ref("emit")}],
+            **_one_or_more(_ref("emit")),
         ),
     },
     required=("expr",),
 )
 
 _LIMITS = _mapping({name: EXPRESSION for name in ("lower", "upper", "equal")})
-_BOUNDED: Schema = {
-    "type": "object",
-    "additionalProperties": {"anyOf": [_LIMITS, {"type": "null"}]},
-}
+_BOUNDED = _by_name({"anyOf": [_LIMITS, {"type": "null"}]})
 _LIMITED = _one_or_more({"anyOf": [{"type": "string"}, _BOUNDED]})
 
 _PROBLEM = _mapping(

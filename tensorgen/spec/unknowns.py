@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from tensorgen.errors import Faults, Text
 from tensorgen.spec.expressions import read_expression
-from tensorgen.spec.fields import Field, read_doc, read_entries, read_fields
+from tensorgen.spec.fields import (
+    Field,
+    read_doc,
+    read_entries,
+    read_fields,
+    read_section,
+)
 from tensorgen.spec.model import WAYS, InputSpec, UnknownSpec
 from tensorgen.spec.names import Namespace, check_name
 from tensorgen.spec.shapes import Dims, read_shape
-from tensorgen.spec.yaml_nodes import Mapping, describe
+from tensorgen.spec.yaml_nodes import Mapping
 
 _KEYS = ("of", "shape", *WAYS, "start", "doc")
 _FORM = "write y: {shape: [n], equation: tanh(W @ y + x) - y}"
@@ -18,14 +24,8 @@ def read_unknowns(
     field: Field | None, dims: Dims, names: Namespace, faults: Faults
 ) -> tuple[UnknownSpec, ...]:
     """Return the unknowns in order; `dims` grows by those that shapes mention."""
-    if field is None or field.empty:
-        return ()
-    if not isinstance(field.node, Mapping):
-        message = f"'unknowns' must be a mapping, not {describe(field.node)}"
-        faults.add(message, field.key.span(), hint=_FORM)
-        return ()
     found = []
-    for entry in read_entries(field.node, faults):
+    for entry in read_section(field, _FORM, faults):
         good = check_name(entry.key, "an unknown", faults)
         unknown = _unknown(entry, dims, faults)
         if good:

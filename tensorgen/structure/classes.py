@@ -15,9 +15,9 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input
 from tensorgen.passes.views import Factor
 from tensorgen.structure.coordinates import COUNT, all_coordinates, coordinates, entries
+from tensorgen.structure.delta_solvers import no_entries
 from tensorgen.structure.gram import attribute
 from tensorgen.structure.methods import OPERAND, Body, Method, Structure
-from tensorgen.structure.sparse import no_entries
 from tensorgen.structure.structure_words import higher_words, words
 from tensorgen.structure.structures import solved, templates
 from tensorgen.structure.ways import ties_rows

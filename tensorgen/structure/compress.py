@@ -41,14 +41,18 @@ from tensorgen.prices.limits import (
     SPREAD_FACTORS,
     STEPS_BY_TIES,
     TERMS_BY_TIES,
-    TERMS_OF_A_PATTERN,
     TERMS_SPREAD_IN_ALL,
     TERMS_THAT_SHARE,
 )
 from tensorgen.prices.thresholds import GAIN_OF_A_RULE, GAIN_OF_ROOM
-from tensorgen.structure.absorb_terms import absorb_terms
+from tensorgen.structure.add_terms import (
+    absorb_terms,
+    merge_terms,
+    most_apart,
+    pattern_of,
+)
 from tensorgen.structure.gram import take_grams
-from tensorgen.structure.groupings import groupings, held, place
+from tensorgen.structure.groupings import groupings, held
 from tensorgen.structure.link_elements import (
     has_links,
     linked_terms,
@@ -60,9 +64,8 @@ from tensorgen.structure.mirror_terms import Permutation, mirror_terms
 from tensorgen.structure.open_reshapes import open_reshapes
 from tensorgen.structure.open_windows import open_windows
 from tensorgen.structure.pack_terms import pack_terms
-from tensorgen.structure.pair_terms import paired
 from tensorgen.structure.part_axes import parted, parts
-from tensorgen.structure.stored import Compressed, Link, StoredTerm, Tie, is_axis, kept
+from tensorgen.structure.stored import Compressed, StoredTerm, kept
 from tensorgen.structure.structures import STRUCTURES
 from tensorgen.structure.take_apart import Parts, spread, take_apart
 
@@ -169,7 +172,7 @@ def _by_terms(
         found += [Compressed(node.dims, tuple(terms)) for terms in own if terms]
     # Of equals one with common factors outside, but for a dense one.
     ranked = [best, *found] if best.is_dense else [*found, best]
-    best = min(ranked, key=lambda form: held(form.arrays, cost))
+    best = _least(ranked, cost)
     if any(ties(array, every=False) for array in best.arrays):
         tied = partial(_by_ties, graph, best, derived or node, cost, symmetries, True)
         best = graph.effort.attempt(tied, best, STEPS_BY_TIES)
@@ -189,7 +192,7 @@ def _by_ties(
     choices = tied_terms(graph, node, wider)
     found = [_compressed(graph, best.dims, c, cost, symmetries) for c in choices]
     short = [form for form in found if len(form.terms) <= TERMS_BY_TIES]
-    return min([best, *short], key=lambda form: held(form.arrays, cost))
+    return _least([best, *short], cost)
 
 
 def _by_rule(
@@ -216,7 +219,7 @@ def _by_rule(
         count = sum(cost.size(term.free(best.dims).values()) for term in form.terms)
         if count <= whole and held(form.arrays, cost) <= limit:
             found.append(form)
-    return min(found, key=lambda form: held(form.arrays, cost), default=None)
+    return _least(found, cost) if found else None
 
 
 def _vanishing(graph: Graph, dims: tuple[Dim, ...]) -> Compressed:
@@ -243,19 +246,19 @@ def _compressed(
     symmetries: Sequence[Permutation],
 ) -> Compressed:
     """The terms grouped and added up; of each the ways to take it apart are given."""
-    patterns = [_pattern(ways[0]) for ways in views]
+    patterns = [pattern_of(ways[0]) for ways in views]
     counts = Counter(patterns)
     choices = [
         [
             grouping
             for way in ways
             for grouping in groupings(
-                graph, way, cost, whole=counts[pattern] > _most(pattern)
+                graph, way, cost, whole=counts[pattern] > most_apart(pattern)
             )
         ]
         for ways, pattern in zip(views, patterns, strict=True)
     ]
-    merged = _merged(graph, _chosen(choices, cost), dims, cost)
+    merged = merge_terms(graph, _chosen(choices, cost), dims, cost)
     if not merged:
         return _vanishing(graph, dims)
     apart, together = (
@@ -266,19 +269,6 @@ def _compressed(
     # Terms that stand apart say more, and mirror one another.
     gains = GAIN_OF_ROOM * held(together.arrays, cost) <= held(apart.arrays, cost)
     return together if gains else apart
-
-
-Pattern = tuple[frozenset[Tie], frozenset[Link]]
-
-
-def _most(pattern: Pattern) -> int:
-    """How many terms of a pattern are looked at apart: along deltas they are small."""
-    return TERMS_OF_A_PATTERN if any(pattern) else TERMS_THAT_SHARE
-
-
-def _pattern(term: Parts | StoredTerm) -> Pattern:
-    """The deltas of a term: which entries of the tensor it has."""
-    return frozenset(term.ties), frozenset(term.links)
 
 
 def _chosen(
@@ -300,56 +290,3 @@ def _chosen(
 
         chosen[k] = min(ways, key=total)
     return chosen
-
-
-def _collected(terms: Sequence[StoredTerm]) -> list[StoredTerm]:
-    """Add up terms that are multiples of one another; one that is 0 is no term."""
-    found: dict[StoredTerm, Fraction] = {}
-    for term in terms:
-        if any(is_zero(node) for node, _ in term.factors):
-            continue
-        unit = replace(term, coefficient=Fraction(1))
-        found[unit] = found.get(unit, Fraction()) + term.coefficient
-    return [replace(unit, coefficient=c) for unit, c in found.items() if c]
-
-
-def _merged(
-    graph: Graph, added: Sequence[StoredTerm], dims: Sequence[Dim], cost: CostModel
-) -> list[StoredTerm]:
-    """Add terms of one pattern up into one array, where that holds no more."""
-    patterns: dict[Pattern, list[StoredTerm]] = {}
-    for term in _collected(added):
-        patterns.setdefault(_pattern(term), []).append(term)
-    merged = []
-    for terms in patterns.values():
-        group = paired(graph, terms, cost)
-        apart = held([node for term in group for node, _ in term.factors], cost)
-        elements = group[0].elements
-        used = {x for term in group for _, xs in term.factors for x in xs}
-        labels = sorted((x for x in used if is_axis(x) or x in elements), key=place)
-        sizes = {x: dims[x] if isinstance(x, int) else elements[x] for x in labels}
-        # Along deltas one array is simpler, and worth a little more than its parts.
-        sparse = group[0].ties or group[0].links
-        limit = apart * len(group) if sparse and len(group) > 2 else apart
-        limit = float("inf") if len(group) > TERMS_OF_A_PATTERN else limit
-        if len(group) == 1 or cost.size(sizes.values()) > limit:
-            merged += group
-            continue
-        parts = []
-        for term in group:
-            own = [x for x in labels if any(x in xs for _, xs in term.factors)]
-            factors = [*term.factors, *((node, ()) for node in term.scale)]
-            parts.append((term.coefficient, graph.product(own, factors), own))
-        core = graph.sum(labels, parts, sizes)
-        if is_zero(core):
-            continue
-        merged.append(
-            StoredTerm(
-                Fraction(1),
-                ((core, tuple(labels)),),
-                group[0].ties,
-                (),
-                group[0].links,
-            )
-        )
-    return merged

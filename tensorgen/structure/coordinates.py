@@ -143,7 +143,7 @@ def _products(body: Body, term: StoredTerm, label: Gram) -> Statement:
     """The entries of a sparse matrix times its transpose, added up by the library."""
     ((weights, _),) = term.factors
     structure = body.structure
-    factors = [(structure.stored[weights], (0,)), *((x, ()) for x in term.scale)]
+    factors = [(structure.stored[weights], (0,)), *term.numbers]
     value = body.value(structure.graph.product((0,), factors), "weights")
     made = array(
         GramEntries(label.transposed), variable(structure.matrices[label], ()), value

@@ -29,7 +29,7 @@ from tensorgen.structure.take_apart import Parts
 
 
 def groupings(
-    graph: Graph, term: Parts, cost: CostModel, whole: bool = False
+    graph: Graph, term: Parts, cost: CostModel, whole: bool
 ) -> list[StoredTerm]:
     """What a term may be stored as, the least first; or only as a `whole`."""
     # Forms of one tensor have most terms in common: nine in ten.

@@ -54,7 +54,7 @@ def kronecker(structure: Structure) -> Solver | None:
             out,
             [
                 *((structure.stored[n], labels) for n, labels in factors),
-                *((node, ()) for node in term.scale if k == 0),
+                *(term.numbers if k == 0 else ()),
             ],
             coefficient=term.coefficient if k == 0 else 1,
         )
@@ -112,7 +112,7 @@ def _sum(structure: Structure, name: str, paired: bool) -> Solver | None:
     return Solver(body.returning(array(Made(name), SELF, SHIFT, given, weights)))
 
 
-Weighted = tuple[Fraction, list[Node], dict[tuple[int, ...], Node]]
+Weighted = tuple[Fraction, list[Factor], dict[tuple[int, ...], Node]]
 """A term: its coefficient, its numbers, its matrices by the axes that they act on."""
 
 
@@ -148,13 +148,12 @@ def _matrices_of_sum(
 
 
 def _weight(
-    body: Body, coefficient: Fraction, scalars: Sequence[Node], name: str
+    body: Body, coefficient: Fraction, scalars: Sequence[Factor], name: str
 ) -> Array:
     """The number that a term is multiplied by."""
     if not scalars:
         return array(Number(coefficient))
-    factors = [(node, ()) for node in scalars]
-    node = body.structure.graph.product([], factors, coefficient=coefficient)
+    node = body.structure.graph.product([], scalars, coefficient=coefficient)
     return body.value(node, name)
 
 
@@ -169,7 +168,7 @@ def _is_pair(structure: Structure, nodes: Sequence[Node]) -> bool:
 
 def _acting(
     structure: Structure, term: StoredTerm
-) -> tuple[list[Node], dict[tuple[int, ...], Node]] | None:
+) -> tuple[list[Factor], dict[tuple[int, ...], Node]] | None:
     """The numbers of a term, and its matrices by the axes that they act on.
 
     None if it is not a product of matrices, with identities on all other axes.
@@ -177,12 +176,12 @@ def _acting(
     r, tied = structure.rows, aligned(structure, term)
     if tied is None or term.summed or term.links:
         return None
-    scalars: list[Node] = list(term.scale)
+    scalars = term.numbers
     factors: dict[tuple[int, ...], list[Factor]] = {}
     for node, labels in term.factors:
         axes = tuple(sorted({x % r for x in labels if isinstance(x, int)}))
         if not axes:
-            scalars.append(structure.stored[node])
+            scalars.append((structure.stored[node], ()))
         else:
             factors.setdefault(axes, []).append((structure.stored[node], labels))
     covered = sorted([*tied, *(a for axes in factors for a in axes)])

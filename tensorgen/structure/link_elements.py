@@ -50,7 +50,7 @@ def has_links(node: Node) -> bool:
     return _any_gives(node, _gives_entry, {})
 
 
-def tied_terms(graph: Graph, node: Node, wider: bool = True) -> list[list[list[Parts]]]:
+def tied_terms(graph: Graph, node: Node, wider: bool) -> list[list[list[Parts]]]:
     """A derivative as terms of different ties, those of the same ties added up.
 
     That is done wherever there is a sum, so that there are never more terms than

@@ -13,10 +13,12 @@ from tensorgen.ir.nodes import Node, constant_value
 from tensorgen.operators.matrices.symmetry import is_symmetric
 from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.coordinates import entries
-from tensorgen.structure.diagonal_blocks import diagonal_factorization
+from tensorgen.structure.delta_solvers import (
+    diagonal_factorization,
+    sparse_factorization,
+)
 from tensorgen.structure.gram import gram
 from tensorgen.structure.methods import Body, Structure
-from tensorgen.structure.sparse import sparse_factorization
 from tensorgen.structure.stored import LaidOut, StoredTerm
 from tensorgen.structure.ways import (
     LOCAL,
@@ -147,7 +149,7 @@ def _apart(structure: Structure, term: StoredTerm) -> Sides | None:
     """
     r = structure.rows
     left: list[Factor] = []
-    middle: list[Factor] = [(node, ()) for node in term.scale]
+    middle = term.numbers
     right: list[Factor] = []
     for node, labels in term.factors:
         axes = [x for x in labels if isinstance(x, int)]
@@ -182,7 +184,7 @@ def _mirrored(
     core = () if same else _core(left, right)
     if not (same or core):
         return None
-    sizes = _sizes(term)
+    sizes = _dims(term.factors)
     summed = core[:1] or term.summed
     width = {x: sizes[x] for x in summed}
     weight = structure.graph.product(
@@ -205,7 +207,7 @@ def _crossed(
     right: list[Factor],
 ) -> list[Half]:
     """A term and its transpose: `(u + v) (u + v)' - (u - v) (u - v)'`, halved."""
-    graph, sizes = structure.graph, _sizes(term)
+    graph, sizes = structure.graph, _dims(term.factors)
     width = {x: sizes[x] for _, xs in right for x in xs if not isinstance(x, int)}
     first = _side(structure, [*left, *middle], width)
     second = _side(structure, right, width)
@@ -259,11 +261,6 @@ def _core(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Name, ...]:
 def _dims(factors: Sequence[Factor]) -> dict[Name, Dim]:
     """The sizes of the labels of some factors."""
     return {x: d for n, xs in factors for x, d in zip(xs, n.dims, strict=True)}
-
-
-def _sizes(term: StoredTerm) -> dict[Name, Dim]:
-    """The sizes of the labels of a term."""
-    return _dims(term.factors)
 
 
 def _computed(body: Body, half: Half, number: str) -> tuple[Array, Array]:

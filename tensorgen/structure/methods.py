@@ -28,8 +28,8 @@ from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.views import Factor, Name
-from tensorgen.spec.names import METHOD_NAMES
-from tensorgen.structure.gram import Gram, attribute, grams
+from tensorgen.spec.names import METHOD_NAMES, unused
+from tensorgen.structure.gram import attribute, grams
 from tensorgen.structure.multiples import SCALE, linear_arrays
 from tensorgen.structure.stored import Compressed, StoredTerm, laid_out
 
@@ -82,25 +82,19 @@ class Structure:
         self.hints = hints
         self.slow_at = slow_at
         self.axes = len(tensor.dims)
-        symbols = {s for dim in tensor.dims for s in dim.symbols}
-        for node in tensor.arrays:
-            symbols |= {s for dim in node.dims for s in dim.symbols}
+        sizes = [*tensor.dims, *(dim for node in tensor.arrays for dim in node.dims)]
         for term in tensor.terms:
-            offsets = [tie.offset for tie in term.ties]
-            offsets += [link.form.const for link in term.links]
-            offsets += [dim for link in term.links for dim in link.dims]
-            symbols |= {s for offset in offsets for s in offset.symbols}
+            sizes += [tie.offset for tie in term.ties]
+            sizes += [x for link in term.links for x in (link.form.const, *link.dims)]
             for node in topological(term.scale):
-                sizes = [node.value] if isinstance(node, Size) else node.dims
-                symbols |= {s for dim in sizes for s in dim.symbols}
+                sizes += [node.value] if isinstance(node, Size) else node.dims
+        symbols = {s for size in sizes for s in size.symbols}
         self.sizes = tuple(sorted(symbols))
         links = (link for term in tensor.terms for link in term.links)
         indices = [node for link in links for node in link.indices]
         indices += [x for label in grams(tensor.terms) for x in label.by[1:]]
         self.indices = tuple(dict.fromkeys(indices))
-        self.width = "width"
-        while self.width in symbols:
-            self.width += "_"
+        self.width = unused("width", symbols)
         self.fields = self._field_names({*taken, *symbols})
         self.stored: dict[Node, Node] = {
             node: graph.input(
@@ -113,20 +107,13 @@ class Structure:
         }
         # Sparse matrices are themselves, with all that is known of their entries.
         self.stored |= {x: x for label in grams(tensor.terms) for x in label.by}
-        self.matrices: dict[Gram, str] = {}
-        names: dict[str, str] = {}
-        for label in grams(tensor.terms):
-            name = label.name
-            while name in METHOD_NAMES | symbols | {*self.fields}:
-                name += "_"
-            names.setdefault(label.name, name)
-            self.matrices[label] = names[label.name]
+        own = METHOD_NAMES | symbols | {*self.fields}
+        self.matrices = {x: unused(x.name, own) for x in grams(tensor.terms)}
         linear = linear_arrays(tensor.terms)
         named = dict(zip(tensor.arrays, self.fields, strict=True))
         self.linear = None if linear is None else tuple(named[x] for x in linear)
-        self.scale = "scale"
-        while self.scale in {*symbols, *self.fields, *names.values()}:
-            self.scale += "_"
+        others = {*symbols, *self.fields, *self.matrices.values()}
+        self.scale = unused("scale", others)
         if linear is None:
             number = graph.input(self.scale, ())
             terms = (replace(x, scale=(*x.scale, number)) for x in tensor.terms)
@@ -137,10 +124,7 @@ class Structure:
         for node in self.tensor.arrays:
             if isinstance(node, Input):
                 own = node.name.rstrip("0123456789") in METHOD_NAMES
-                name = node.name + "_" * own
-                while own and name in taken:
-                    name += "_"
-                names.append(name)
+                names.append(unused(node.name + "_", taken) if own else node.name)
                 continue
             choices: Sequence[str] = (SCALARS, VECTORS, ARRAYS)[min(node.order, 2)]
             if index_bound(node) is not None:
@@ -159,11 +143,7 @@ class Structure:
     # Pieces of code
 
     def code(
-        self,
-        node: Node,
-        root: str,
-        reserved: Sequence[str] = (),
-        fresh: bool = False,
+        self, node: Node, root: str, reserved: Sequence[str] = (), fresh: bool = False
     ) -> Code:
         """Lower a node over the stored arrays; one of these alone, unless `fresh`."""
         # Right-hand sides are few, whatever other dims without hints are.
@@ -268,8 +248,7 @@ class Structure:
     def factors(self, term: StoredTerm) -> list[Factor]:
         """The factors of a term over the inputs of the methods."""
         held = [(self.stored[n], xs) for n, xs in term.factors]
-        scale = [(node, ()) for node in term.scale]
-        return laid_out(self.graph, held, self.stored) + scale
+        return laid_out(self.graph, held, self.stored) + term.numbers
 
     def text(self, symbol: str) -> str:
         """The structure as an equation."""
@@ -307,8 +286,8 @@ class Body:
         """Name a value that is no variable yet."""
         if isinstance(value.op, Variable):
             return value
-        while name in (*self.structure.fields, *self.structure.sizes, *self.taken):
-            name += "_"
+        own = (*self.structure.fields, *self.structure.sizes)
+        name = unused(name, (*own, *self.taken))
         self.taken.append(name)
         self.statements.append(Let(name, value))
         return variable(name, value.dims, value.kind, name)

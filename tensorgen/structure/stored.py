@@ -48,9 +48,7 @@ class LaidOut(ABC):
 
 
 def laid_out(
-    graph: Graph,
-    factors: Sequence[Factor],
-    stored: Mapping[Node, Node] | None = None,
+    graph: Graph, factors: Sequence[Factor], stored: Mapping[Node, Node] | None = None
 ) -> list[Factor]:
     """Factors of axes and summed labels alone, over other nodes if there are such."""
 
@@ -169,6 +167,11 @@ class StoredTerm:
     ties: tuple[Tie, ...]
     scale: tuple[Node, ...] = ()
     links: tuple[Link, ...] = ()
+
+    @property
+    def numbers(self) -> list[Factor]:
+        """The numbers made of sizes, as factors."""
+        return [(node, ()) for node in self.scale]
 
     @property
     def elements(self) -> dict[Name, Dim]:
@@ -298,7 +301,7 @@ class Compressed:
                 (node, tuple(names.get(x, x) for x in labels))
                 for node, labels in laid_out(graph, held, stored)
             ]
-            factors += [(node, ()) for node in term.scale]
+            factors += term.numbers
             # Tied axes may have been given one label: then the tie holds or not.
             constraints = [
                 tie.constraint.renamed(lambda x: names.get(x, x)) for tie in term.ties

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tensorgen.structure.bands import bands
-from tensorgen.structure.diagonal_blocks import blocks, diagonal
+from tensorgen.structure.delta_solvers import bands, blocks, diagonal, sparse
 from tensorgen.structure.kronecker import kronecker, kronecker_sum, pencil
 from tensorgen.structure.low_rank import low_rank, low_rank_with_cores
 from tensorgen.structure.methods import Structure
-from tensorgen.structure.sparse import sparse
 from tensorgen.structure.strides import strides
 from tensorgen.structure.toeplitz import keep_toeplitz, toeplitz, toeplitz_product
 from tensorgen.structure.ways import Row, Solver
@@ -73,14 +71,7 @@ STRUCTURES = (
         product=toeplitz_product,
         pieces=_REFINED,
     ),
-    Row(
-        "sparse",
-        sparse,
-        "_SparseFactorization",
-        "sparse",
-        ease=5,
-        imports=_SPARSE,
-    ),
+    Row("sparse", sparse, "_SparseFactorization", "sparse", ease=5, imports=_SPARSE),
 )
 
 

@@ -100,7 +100,7 @@ def _offsets(terms: Sequence[StoredTerm]) -> dict[int, list[StoredTerm]] | None:
 
 
 def _factors(graph: Graph, term: StoredTerm) -> list[Factor]:
-    return laid_out(graph, term.factors) + [(node, ()) for node in term.scale]
+    return laid_out(graph, term.factors) + term.numbers
 
 
 def _band(graph: Graph, size: Dim, s: int, terms: Sequence[StoredTerm]) -> Node:

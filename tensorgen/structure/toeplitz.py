@@ -30,7 +30,7 @@ from tensorgen.ir.nodes import (
     delta,
     indicator,
 )
-from tensorgen.ir.rebuild import terms_of
+from tensorgen.ir.rebuild import refs_of, terms_of
 from tensorgen.passes.views import Name
 from tensorgen.structure.methods import OPERAND, Body, Structure
 from tensorgen.structure.stored import LaidOut, StoredTerm
@@ -198,25 +198,14 @@ def _solved(form: Affine, moved: Mapping[int, int]) -> tuple[int, Affine] | None
 
 def _is_given(node: Node, axis: int) -> bool:
     """Whether an axis is one of an argument, or of what is no product, sum or map."""
-    match node:
-        case Iota():
-            return False
-        case Product(factors=refs) | Map(args=refs):
-            return any(
-                _is_given(inner, k)
-                for inner, labels in refs
-                for k, x in enumerate(labels)
-                if x == axis
-            )
-        case Sum(terms=terms):
-            return any(
-                _is_given(term.node, k)
-                for term in terms
-                for k, x in enumerate(term.labels)
-                if x == axis
-            )
-        case _:
-            return True
+    if not isinstance(node, Product | Map | Sum):
+        return not isinstance(node, Iota)
+    return any(
+        _is_given(inner, k)
+        for inner, labels in refs_of(node)
+        for k, x in enumerate(labels)
+        if x == axis
+    )
 
 
 def first(graph: Graph, node: Node, axis: int) -> Node:

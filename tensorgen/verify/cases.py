@@ -79,12 +79,10 @@ class Sizes:
         found = {s: None for dim in dims for s in dim.sources}
         self.symbols = tuple(dict.fromkeys([*found, *function.sizes]))
         self._shapes = [tuple(x.shape) for x in whole]
-        nodes = [x.node for x in function.results or (function,)]
+        nodes = [x.node for x in function.alone.values()]
         known = {*self.symbols}
-        every = dict.fromkeys(
-            d for n in everything(topological(nodes)) for d in _of_node(n)
-        )
         every_node = [*everything(topological(nodes))]
+        every = dict.fromkeys(d for n in every_node for d in _of_node(n))
         self._is_plain = not any(is_unknown(x) for x in every_node)
         self._spread = [
             dims
@@ -96,7 +94,7 @@ class Sizes:
         self._dims = [d for d in (*every, *dims) if known.issuperset(d.sources)]
         self._steps = [
             count
-            for x in everything(topological(nodes))
+            for x in every_node
             for count in _counts(x)
             if known.issuperset(count.sources)
         ]

@@ -27,7 +27,7 @@ from tensorgen.verify.emitted_calls import Arguments
 from tensorgen.verify.findings import Measure
 from tensorgen.verify.object_claims import ITSELF, assembled, of_itself
 from tensorgen.verify.points import Point
-from tensorgen.verify.problem_claims import data_of, packing
+from tensorgen.verify.problem_claims import OnVector, data_of, packing
 from tensorgen.verify.reference import Interpreter, Known
 from tensorgen.verify.verified_modules import Subject
 
@@ -110,18 +110,18 @@ class Constrained:
 
     def _first(self, found: Any, v: Any) -> Iterator[Measure]:
         goal, *rest = self.point.references.values()
-        flat = {"v": self._numbers(v)}
-        got, how = self._numbers(found.objective(v)), "result.objective(v)"
-        yield Measure("objective", formula(goal), got, goal.measured, VALUES, how, flat)
+        on = OnVector(self.subject, {"v": self._numbers(v)})
+        got, how = found.objective(v), "result.objective(v)"
+        yield on("objective", how, got, formula(goal), goal.measured, VALUES)
         slope = Known(goal.jacobian.value[0], goal.jacobian.error)
-        got, how = self._numbers(found.gradient(v)), "result.gradient(v)"
-        yield Measure("gradient", SLOPES, got, slope, FIRST, how, flat)
+        got, how = found.gradient(v), "result.gradient(v)"
+        yield on("gradient", how, got, SLOPES, slope, FIRST)
         values = Known(
             _joined([np.ravel(x.measured.value) for x in rest], 0),
             max((x.measured.error for x in rest), default=0.0),
         )
-        got, how = self._numbers(found.constraints(v)), "result.constraints(v)"
-        yield Measure("constraints", "the formula", got, values, VALUES, how, flat)
+        got, how = found.constraints(v), "result.constraints(v)"
+        yield on("constraints", how, got, "the formula", values, VALUES)
         n = len(goal.x)
         rows = Known(
             _joined([x.jacobian.value for x in rest], n),
@@ -130,7 +130,7 @@ class Constrained:
         entries = self._entries(found.jacobianstructure(), found.jacobian(v))
         got = assembled(rows.value.shape, *entries)
         how = "*result.jacobianstructure(), result.jacobian(v)"
-        yield Measure("coo of Jacobian", SLOPES, got, rows, FIRST, how, flat)
+        yield on("coo of Jacobian", how, got, SLOPES, rows, FIRST)
 
     def _entries(self, structure: Any, values: Any) -> tuple[Array, Array, Array]:
         rows, columns = map(self._numbers, structure)
@@ -144,7 +144,9 @@ class Constrained:
         multipliers = np.concatenate([np.zeros(0), *weights])
         second = [point.second(name, 0) for name in (goal, *rest)]
         given = {"v": self._numbers(v), "d": d, "lagrange": multipliers}
-        lagrange, n = self.subject.array(multipliers), len(d)
+        on = OnVector(self.subject, given)
+        along, lagrange = map(self.subject.array, (d, multipliers))
+        n = len(d)
         for factor, more in ((1.0, ()), (0.3, (0.3,))):
             parts = zip([np.array([factor]), *weights], second, strict=True)
             row = sum((w @ x.value for w, x in parts), np.zeros(n))
@@ -154,26 +156,21 @@ class Constrained:
             )
             wanted, call = Known(row, error), f"(v, lagrange{', 0.3' * bool(more)})"
             whole = found.lagrangian_hessian(v, lagrange, *more)
-            got = self._numbers(whole.matvec(self.subject.array(d)))
-            how = f"result.lagrangian_hessian{call}.matvec(d)"
-            yield Measure("Lagrangian", DIFFERENCES, got, wanted, SECOND, how, given)
-            code = f"result.lagrangian_hessian{call}"
+            got, code = whole.matvec(along), f"result.lagrangian_hessian{call}"
+            how = f"{code}.matvec(d)"
+            yield on("Lagrangian", how, got, DIFFERENCES, wanted, SECOND)
             for measure in of_itself(whole, code, d, d[::-1], self.subject):
-                more_given = {**given, **measure.given}
-                yield replace(measure, given=more_given)
+                yield replace(measure, given={**given, **measure.given})
             values = found.hessian(v, lagrange, *more)
             entries = self._entries(found.hessianstructure(), values)
-            lower = np.tril(self._numbers(whole.dense()).reshape(n, n))
+            lower = Known(np.tril(self._numbers(whole.dense()).reshape(n, n)))
             how = f"*result.hessianstructure(), result.hessian{call}"
             got = assembled((n, n), *entries)
-            yield Measure(
-                "coo of Hessian", "itself", got, Known(lower), ITSELF, how, given
-            )
-        alone = found.lagrangian_hessian(v).matvec(self.subject.array(d))
-        how, wanted = "result.lagrangian_hessian(v).matvec(d)", second[0]
-        wanted = Known(wanted.value[0], wanted.error)
-        got = self._numbers(alone)
-        yield Measure("Lagrangian", DIFFERENCES, got, wanted, SECOND, how, given)
+            yield on("coo of Hessian", how, got, "itself", lower, ITSELF)
+        got = found.lagrangian_hessian(v).matvec(along)
+        how = "result.lagrangian_hessian(v).matvec(d)"
+        wanted = Known(second[0].value[0], second[0].error)
+        yield on("Lagrangian", how, got, DIFFERENCES, wanted, SECOND)
 
 
 def _joined(parts: Sequence[Array], width: int) -> Array:

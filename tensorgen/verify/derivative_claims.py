@@ -13,7 +13,7 @@ from tensorgen.verify.emitted_calls import Arguments, arguments
 from tensorgen.verify.exact import DIGITS
 from tensorgen.verify.findings import Measure
 from tensorgen.verify.object_claims import hessian, jacobian, of_shape, tensor
-from tensorgen.verify.points import Point
+from tensorgen.verify.points import Point, looks
 from tensorgen.verify.reference import HIGHEST, Known, Reference
 from tensorgen.verify.verified_modules import Subject
 
@@ -66,11 +66,7 @@ Rows = Mapping[str, Callable[[Part], Iterator[Measure]]]
 
 
 def compared(
-    point: Point,
-    kind: Kind,
-    order: tuple[str, ...],
-    subject: Subject,
-    rows: Rows,
+    point: Point, kind: Kind, order: tuple[str, ...], subject: Subject, rows: Rows
 ) -> Iterator[tuple[Arguments, Measure]]:
     """Call an emitted function, and yield what is measured of what it returns.
 
@@ -81,36 +77,33 @@ def compared(
     for look in range(LOOKS if kind.argument else 1):
         given = called(point, kind, look)
         result = given.call(subject, name)
-        own = (*kind.lead, kind.beside[-1]) if kind.beside else kind.parts
-        for k, part in enumerate(own):
-            several = len(own) > 1
-            got = result[k] if several else result
-            code = f"result[{k}]" if several else "result"
-            one = Part(part, order, got, code, "", point.any, point, subject, look)
-            for measure in _of_part(one, rows):
-                yield given, measure
+        for measure in measured(point, kind, order, subject, rows, result, look):
+            yield given, measure
+
+
+def measured(
+    point: Point,
+    kind: Kind,
+    order: tuple[str, ...],
+    subject: Subject,
+    rows: Rows,
+    result: Any,
+    look: int = 0,
+) -> Iterator[Measure]:
+    """Yield what is measured of what a function has returned."""
+    own = kind.plain_parts
+    for k, part in enumerate(own):
+        several = len(own) > 1
+        got = result[k] if several else result
+        code = f"result[{k}]" if several else "result"
+        one = Part(part, order, got, code, "", point.any, point, subject, look)
+        yield from _of_part(one, rows)
 
 
 def called(point: Point, kind: Kind, look: int = 0) -> Arguments:
     """Return the arguments of a function of some kind, directions and the like too."""
-    return arguments(point.function, point.case, _more(point, kind, look))
-
-
-def _more(point: Point, kind: Kind, look: int) -> dict[str, Array]:
-    """Directions or cotangents, by the names of the arguments."""
-    if kind.argument == "direction":
-        parts = point.any.parts(point.direction(look))
-        return {f"d{x}": _plain(part) for x, part in parts.items()}
-    if kind.argument == "cotangent":
-        return {
-            f"ct_{x}" if x else "ct": _plain(point.cotangent(x, look))
-            for x in point.references
-        }
-    return {}
-
-
-def _plain(value: Array) -> Any:
-    return value if np.ndim(value) else float(value)
+    more = looks(point.function, kind, point.case, look)
+    return arguments(point.function, point.case, more)
 
 
 def _of_part(whole: Part, rows: Rows) -> Iterator[Measure]:

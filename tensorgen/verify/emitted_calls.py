@@ -107,7 +107,7 @@ def solved(function: ElaboratedFunction, program: Program, case: Case) -> Case:
     wanted = [x for x in function.arguments if x.unknown and x.name not in case.values]
     if not wanted:
         return case
-    nodes = [x.node for x in function.results or (function,)]
+    nodes = [x.node for x in function.alone.values()]
     found = {_name(x): x for x in everything(topological(nodes)) if is_unknown(x)}
     missing = [x.name for x in wanted if x.name not in found]
     if missing:

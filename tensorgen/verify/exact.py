@@ -49,8 +49,7 @@ def exactly(
         return None
     import mpmath
 
-    from tensorgen.verify.exact_functions import functions
-    from tensorgen.verify.exact_operators import operators
+    from tensorgen.verify.exact_functions import functions, operators
 
     with mpmath.workdps(DIGITS):
         exact = {name: _numbers(np.asarray(x)) for name, x in given.items()}
@@ -62,8 +61,7 @@ def exactly(
 
 
 def _is_possible(node: Node, sizes: Mapping[str, int]) -> bool:
-    from tensorgen.verify.exact_functions import functions
-    from tensorgen.verify.exact_operators import operators
+    from tensorgen.verify.exact_functions import functions, operators
 
     for one in everything(topological([node])):
         if isinstance(one, Map) and one.function not in functions():

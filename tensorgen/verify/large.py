@@ -42,12 +42,10 @@ class Large(Point):
     ) -> None:
         """Compute values; raises `Unfit` where they are not finite, or noise."""
         self.function, self.case = function, case
-        every = function.results or (function,)
-        names = [x.name for x in function.spec.results] or [""]
         with np.errstate(all="ignore"):
             self.references: Mapping[str, Reference] = {
                 name: Reference(own, case.values, case.sizes)
-                for name, own in zip(names, every, strict=True)
+                for name, own in function.alone.items()
             }
             self.slopes = {
                 name: own.slope(self.direction(0)) if own.wrt else Known(np.zeros(0))

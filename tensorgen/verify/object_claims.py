@@ -131,11 +131,7 @@ def assembled(
 
 
 def _blocks(
-    h: Any,
-    code: str,
-    matrix: Array,
-    shapes: Mapping[str, tuple[int, ...]],
-    on: Subject,
+    h: Any, code: str, matrix: Array, shapes: Mapping[str, tuple[int, ...]], on: Subject
 ) -> Iterator[Measure]:
     ends = np.cumsum([0, *(int(np.prod(s, dtype=int)) for s in shapes.values())])
     places = {x: slice(ends[k], ends[k + 1]) for k, x in enumerate(shapes)}

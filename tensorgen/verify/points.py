@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.calculus.kinds import Kind
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.verify.cases import Case
 from tensorgen.verify.emitted_calls import solved
@@ -17,6 +18,33 @@ Array = Any
 
 WORST_NOISE = 1e-7
 """What the last bits of the inputs may move, relatively, where anything is reported."""
+
+
+def seeded(name: str, seed: str, count: int) -> Array:
+    """Return some numbers of few digits, others for each name."""
+    rng = random.Random(f"{name} {seed}")
+    return np.array([round(rng.uniform(-1, 1), 4) for _ in range(count)])
+
+
+def looks(
+    function: ElaboratedFunction, kind: Kind, case: Case, look: int = 0
+) -> dict[str, Any]:
+    """Return directions or cotangents at a point, by the names of the arguments."""
+    found: dict[str, Array] = {}
+    if kind.argument == "direction":
+        values = {f"d{w.name}": case.values[w.name] for w in function.spec.wrt}
+        sizes = [np.size(x) for x in values.values()]
+        flat = seeded(f"direction {look}", case.seed, sum(sizes))
+        parts = np.split(flat, np.cumsum(sizes)[:-1])
+        for (name, at), part in zip(values.items(), parts, strict=True):
+            found[name] = part.reshape(np.shape(at))
+    elif kind.argument:
+        for name, one in function.alone.items():
+            shape = tuple(dim.value(case.sizes) for dim in one.node.dims)
+            count = int(np.prod(shape, dtype=int))
+            flat = seeded(f"cotangent {name} {look}", case.seed, count)
+            found[f"ct_{name}" if name else "ct"] = flat.reshape(shape)
+    return {name: x if x.ndim else float(x) for name, x in found.items()}
 
 
 class Point:
@@ -38,12 +66,10 @@ class Point:
         """
         self.function = function
         self.case = solved(function, program, case)
-        every = function.results or (function,)
-        names = [x.name for x in function.spec.results] or [""]
         with np.errstate(all="ignore"):
             self.references: Mapping[str, Reference] = {
                 name: Reference(own, case.values, case.sizes, most)
-                for name, own in zip(names, every, strict=True)
+                for name, own in function.alone.items()
             }
             for own in self.references.values():
                 own.look(WORST_NOISE)
@@ -56,18 +82,13 @@ class Point:
 
     def direction(self, k: int) -> Array:
         """Return the k-th direction in the variables, flat."""
-        return self._numbers(f"direction {k}", len(self.any.x))
+        return seeded(f"direction {k}", self.case.seed, len(self.any.x))
 
     def cotangent(self, name: str, k: int) -> Array:
         """Return the k-th cotangent of a result."""
         shape = self.references[name].value.shape
-        return self._numbers(f"cotangent {name} {k}", int(np.prod(shape))).reshape(
-            shape
-        )
-
-    def _numbers(self, name: str, count: int) -> Array:
-        rng = random.Random(f"{name} {self.case.seed}")
-        return np.array([round(rng.uniform(-1, 1), 4) for _ in range(count)])
+        count = int(np.prod(shape))
+        return seeded(f"cotangent {name} {k}", self.case.seed, count).reshape(shape)
 
     def second(self, name: str, k: int) -> Known:
         """Return what second derivatives of a result make of the k-th direction.

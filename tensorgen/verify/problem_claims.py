@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,25 @@ from tensorgen.verify.emitted_calls import Arguments, arguments
 from tensorgen.verify.findings import Measure
 from tensorgen.verify.object_claims import DIFFERENCES
 from tensorgen.verify.points import Point
-from tensorgen.verify.reference import Known, Reference
+from tensorgen.verify.reference import Known
 from tensorgen.verify.verified_modules import Subject
 
 Array = Any
+
+
+@dataclass(frozen=True)
+class OnVector:
+    """Measures of what a problem of a backend says at one vector."""
+
+    subject: Subject
+    given: dict[str, Array]
+
+    def __call__(
+        self, what: str, code: str, got: Any, against: str, wanted: Known, most: float
+    ) -> Measure:
+        """Measure what some code gave against what is known."""
+        numbers = self.subject.numbers(got)
+        return Measure(what, against, numbers, wanted, most, code, self.given)
 
 
 def bound(point: Point, subject: Subject) -> Iterator[tuple[Arguments, Measure]]:
@@ -44,13 +60,12 @@ def packing(
     v = problem.pack(**parts)
 
     def measures() -> Iterator[Measure]:
-        flat, inputs = {"v": array(v)}, Known(own.x)
-        yield Measure("pack", "its inputs", array(v), inputs, 0.0, "v", flat)
+        on, inputs = OnVector(subject, {"v": array(v)}), Known(own.x)
+        yield on("pack", "v", v, "its inputs", inputs, 0.0)
         found = problem.unpack(v)
         found = found if len(own.wrt) > 1 else (found,)
         again = np.concatenate([array(part).ravel() for part in found])
-        how = "result.unpack(v)"
-        yield Measure("unpack", "its inputs", again, inputs, 0.0, how, flat)
+        yield on("unpack", "result.unpack(v)", again, "its inputs", inputs, 0.0)
 
     return v, measures()
 
@@ -69,69 +84,29 @@ def data_of(point: Point, subject: Subject, name: str) -> Arguments:
 def _measures(
     problem: Any, v: Any, point: Point, d: Array, subject: Subject
 ) -> Iterator[Measure]:
-    own, flat = point.any, {"v": subject.numbers(v), "d": d}
-
-    def array(found: Any) -> Array:
-        return subject.numbers(found)
-
-    value, rows = own.measured, own.jacobian.value
-    yield Measure(
-        "value",
-        formula(own),
-        array(problem.value(v)),
-        value,
-        VALUES,
-        "result.value(v)",
-        flat,
-    )
+    own, along = point.any, subject.array(d)
+    on = OnVector(subject, {"v": subject.numbers(v), "d": d})
+    values, slopes = (formula(own), own.measured, VALUES), own.jacobian
+    yield on("value", "result.value(v)", problem.value(v), *values)
     if own.value.ndim:
-        yield from _of_arrays(problem, v, own, d, subject, flat)
+        jacobian, how = problem.jacobian(v), "result.jacobian(v)"
+        known = Known(slopes.value @ d, slopes.error * max(1, d.size))
+        got = subject.numbers(jacobian.matvec(along)).ravel()
+        yield on("jacobian", f"{how}.matvec(d)", got, SLOPES, known, FIRST)
+        if subject.backend == "numpy":
+            got = np.asarray(jacobian)
+            yield on("jacobian", f"np.asarray({how})", got, SLOPES, slopes, FIRST)
         return
-    gradient = Known(own.vectors(rows)[0], own.jacobian.error)
-    how = "result.gradient(v)"
-    yield Measure(
-        "gradient", SLOPES, array(problem.gradient(v)), gradient, FIRST, how, flat
-    )
+    gradient = SLOPES, Known(own.vectors(slopes.value)[0], slopes.error), FIRST
+    yield on("gradient", "result.gradient(v)", problem.gradient(v), *gradient)
     both, how = problem.value_and_gradient(v), "result.value_and_gradient(v)"
-    yield Measure(
-        "value_and_gradient",
-        formula(own),
-        array(both[0]),
-        value,
-        VALUES,
-        f"{how}[0]",
-        flat,
-    )
-    yield Measure(
-        "value_and_gradient", SLOPES, array(both[1]), gradient, FIRST, f"{how}[1]", flat
-    )
+    yield on("value_and_gradient", f"{how}[0]", both[0], *values)
+    yield on("value_and_gradient", f"{how}[1]", both[1], *gradient)
     second = point.second("", 0)
     wanted = Known(own.vectors(second.value[0]), second.error)
-    how = "result.hvp(v, d)"
-    got = array(problem.hvp(v, subject.array(d)))
-    yield Measure("hvp", DIFFERENCES, got, wanted, SECOND, how, flat)
+    got = problem.hvp(v, along)
+    yield on("hvp", "result.hvp(v, d)", got, DIFFERENCES, wanted, SECOND)
     if hasattr(problem, "hessian"):
-        got = array(problem.hessian(v).matvec(subject.array(d)))
-        row = Known(second.value[0], second.error)
-        how = "result.hessian(v).matvec(d)"
-        yield Measure("hessian", DIFFERENCES, got, row, SECOND, how, flat)
-
-
-def _of_arrays(
-    problem: Any,
-    v: Any,
-    own: Reference,
-    d: Array,
-    subject: Subject,
-    flat: dict[str, Array],
-) -> Iterator[Measure]:
-    """What holds of a function that is no scalar: its Jacobian."""
-    known = Known(own.jacobian.value @ d, own.jacobian.error * max(1, d.size))
-    jacobian = problem.jacobian(v)
-    got = subject.numbers(jacobian.matvec(subject.array(d))).ravel()
-    how = "result.jacobian(v).matvec(d)"
-    yield Measure("jacobian", SLOPES, got, known, FIRST, how, flat)
-    if subject.backend == "numpy":
-        how = "np.asarray(result.jacobian(v))"
-        whole = np.asarray(jacobian)
-        yield Measure("jacobian", SLOPES, whole, own.jacobian, FIRST, how, flat)
+        row, how = Known(second.value[0], second.error), "result.hessian(v).matvec(d)"
+        got = problem.hessian(v).matvec(along)
+        yield on("hessian", how, got, DIFFERENCES, row, SECOND)

@@ -11,18 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.calculus.differentiate import Differentiate
 from tensorgen.calculus.kinds import PROBLEM, Kind
-from tensorgen.ir.effort import Effort
-from tensorgen.ir.graph import Graph
-from tensorgen.lang import (
-    ElaboratedFunction,
-    ElaboratedProblem,
-    Program,
-    elaborate,
-    requested,
-)
-from tensorgen.operators.stable import StableForms
+from tensorgen.lang import ElaboratedFunction, ElaboratedProblem, program_of, requested
 from tensorgen.spec.model import Spec
 from tensorgen.verify.cases import SMALLEST_ATTEMPT, Sizes, case, given_case
 from tensorgen.verify.constrained_claims import Constrained, as_function
@@ -59,6 +49,8 @@ class Task:
     at_large: Callable[[Point, Subject], Compared] | None = None
     is_class: bool = False
     """Whether a call returns something else than arrays that follow from arrays."""
+    solves: bool = False
+    """Whether it finds an unknown: no smaller sizes are looked for where it fails."""
 
     def habits(self) -> Task:
         """The same function, of which the properties of every call are measured."""
@@ -83,12 +75,8 @@ class Verification:
     ) -> None:
         """Elaborate the spec; raises `SpecError` with all faults."""
         self.spec, self.seed, self.data, self._count = spec, seed, data, points
-        self._graph = Graph(StableForms(), Effort(watch))
         self._watch = watch or (lambda doing: None)
-        variables = {wrt.name for function in spec.functions for wrt in function.wrt}
-        self.program: Program = elaborate(
-            spec, self._graph, Differentiate(self._graph, variables)
-        )
+        _, self.program = program_of(spec, watch)
         self._points: dict[str, list[Point] | Unfit] = {}
         self._large: dict[str, Large | None] = {}
 
@@ -134,12 +122,10 @@ class Verification:
             found += self._verified(task, subject)
         for solver in solvers(self.program):
             if only in (None, solver.name):
-                found += self._solved(solver, subject)
+                found += self._verified(_solving(solver), subject)
         return found
 
-    def agreed(
-        self, first: Subject, other: Subject, only: str | None = None
-    ) -> list[Finding]:
+    def agreed(self, first: Subject, other: Subject, only: str | None) -> list[Finding]:
         """Return how far two modules differ in what they return."""
         found = []
         for task in self.tasks(only):
@@ -251,7 +237,7 @@ class Verification:
                     raise
                 except Unfit as error:
                     why = error
-            parts = any(x.node.order for x in function.results or (function,))
+            parts = any(x.node.order for x in function.alone.values())
             if not isinstance(why, NotFinite) or not parts:
                 break
         raise why
@@ -268,11 +254,12 @@ class Verification:
         for point in points:
             self._at(task, subject, point, log)
             if log.failed is not None:
-                self._smaller(task, subject, point, log)
+                if not task.solves:
+                    self._smaller(task, subject, point, log)
                 break
         else:
             self._at(task.habits(), subject, points[-1], log)
-            large = self.large(task.function)
+            large = task.at_large and self.large(task.function)
             if large is not None and task.at_large is not None:
                 own = replace(task, measured=task.at_large)
                 self._at(own, subject, large, log)
@@ -315,22 +302,12 @@ class Verification:
                     log.failed = again.failed
                     return
 
-    def _solved(self, solver: Solver, subject: Subject) -> list[Finding]:
-        log = Log(solver.name, subject)
-        try:
-            points = self.points(solver.measure)
-        except Unfit as error:
-            return [_none(solver.name, subject, error)]
-        # To what it converges in single precision, its tolerance says.
-        measured, given = solver.measured, solver.given
-        task = Task(solver.name, solver.measure, measured, given, is_class=True)
-        for point in points:
-            self._at(task, subject, point, log)
-            if log.failed is not None:
-                break
-        else:
-            self._at(task.habits(), subject, points[-1], log)
-        return log.findings("")
+
+def _solving(solver: Solver) -> Task:
+    """The function that finds an unknown."""
+    own = solver.measure, solver.measured, solver.given
+    # To what it converges in single precision, its tolerance says.
+    return Task(solver.name, *own, is_class=True, solves=True)
 
 
 def _none(name: str, subject: Subject, error: Unfit) -> Finding:

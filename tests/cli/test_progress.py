@@ -10,7 +10,7 @@ import pytest
 
 from tensorgen import pipeline
 from tensorgen.cli import streams
-from tensorgen.cli.streams import Lines, Progress
+from tensorgen.cli.streams import Lines, Progress, Silent
 from tensorgen.cli.voice import progress
 from tests.cli.shell import Shell
 
@@ -70,7 +70,7 @@ def test_a_terminal_gets_a_bar_a_pipe_lines_and_who_is_quiet_none(
     assert isinstance(progress(False, ["a.yaml"]), Lines)
     monkeypatch.setattr(sys, "stderr", Terminal())
     assert isinstance(progress(False, ["a.yaml"]), Progress)
-    assert progress(True, ["a.yaml"]) is None
+    assert type(progress(True, ["a.yaml"])) is Silent
 
 
 def test_a_long_run_into_a_pipe_says_what_it_is_at(

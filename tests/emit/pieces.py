@@ -7,9 +7,9 @@ import sys
 from types import ModuleType
 
 from tensorgen.emit.backends import BACKENDS
+from tensorgen.emit.framing import environment
 from tensorgen.emit.imports import imports
 from tensorgen.emit.layout import layout
-from tensorgen.emit.template_files import environment
 
 _COUNTER = itertools.count()
 _HEAD = "from __future__ import annotations\n"

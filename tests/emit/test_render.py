@@ -16,10 +16,10 @@ import pytest
 
 from tensorgen.calculus.kinds import KINDS, camel
 from tensorgen.emit.backends import BACKENDS
+from tensorgen.emit.framing import environment, template_folder
 from tensorgen.emit.interface import Body, Function, Helper, Parameter
 from tensorgen.emit.layout import layout
 from tensorgen.emit.render import render
-from tensorgen.emit.template_files import environment, template_folder
 from tensorgen.errors import InternalError
 from tests.emit.models import (
     N,
@@ -312,9 +312,7 @@ def test_the_templates_of_a_checkout_are_found() -> None:
 def test_missing_templates_are_reported_with_where_they_should_be(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(
-        "tensorgen.emit.template_files.files", lambda _: tmp_path / "pkg"
-    )
+    monkeypatch.setattr("tensorgen.emit.framing.files", lambda _: tmp_path / "pkg")
     with pytest.raises(FileNotFoundError, match=r"pkg.templates or .*templates"):
         template_folder()
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from tensorgen import cli
 from tensorgen.errors import Source
-from tensorgen.explanation.dot import dot
+from tensorgen.explanation.dag import dot
 from tensorgen.explanation.drawing import drawn
 from tensorgen.explanation.subjects import explained
 from tensorgen.explanation.written_files import MARK

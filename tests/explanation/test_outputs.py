@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tensorgen.errors import Source
-from tensorgen.explanation.dag import dag_of
-from tensorgen.explanation.dot import dot, quoted
+from tensorgen.explanation.dag import dag_of, dot, quoted
 from tensorgen.explanation.latex import escaped, latex
 from tensorgen.explanation.passes import changes, passes
 from tensorgen.explanation.report import report

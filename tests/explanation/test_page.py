@@ -8,8 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tensorgen.explanation.dag import dag_of
-from tensorgen.explanation.dot import dot
+from tensorgen.explanation.dag import dag_of, dot
 from tensorgen.explanation.drawing import NoGraphvizError, drawn
 from tensorgen.explanation.page import page
 from tensorgen.explanation.written_files import MARK, ForeignFileError, write_file

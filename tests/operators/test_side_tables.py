@@ -28,7 +28,7 @@ ALLOWED = {
     # What the documentation says of them, for who verifies without the rows.
     "verify/reference.py": {"OF_SYMMETRIC_PART", "_LOOKED_UP"},
     # What serves numbers of any kind as it is written.
-    "verify/exact_operators.py": {"OF_ANY_NUMBERS"},
+    "verify/exact_functions.py": {"OF_ANY_NUMBERS"},
 }
 
 

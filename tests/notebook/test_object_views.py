@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tensorgen.notebook.object_views import derivative_html, is_derivative
-from tensorgen.notebook.pattern import by_coordinates, picture
+from tensorgen.notebook.object_views import (
+    by_coordinates,
+    derivative_html,
+    is_derivative,
+    picture,
+)
 from tests.device.library import stand_in
 
 SPEC = """

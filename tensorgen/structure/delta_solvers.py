@@ -1,18 +1,59 @@
-"""Deltas with constant offsets: a band of diagonals, or of blocks."""
+"""Solving by what deltas alone say: where the entries of a matrix are.
+
+Deltas that tie axes of x to themselves make a diagonal, or blocks along it; with
+constant offsets, a band of diagonals, or of blocks; between rows and columns in every
+term, few entries in each row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
 
-from tensorgen.arrays.arrays import array
-from tensorgen.arrays.object_operations import Made, Numbered, Reshape
-from tensorgen.ir.dims import ONE
+from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.object_operations import Answer, Made, Numbered, Reshape
+from tensorgen.arrays.operations import Fill
+from tensorgen.arrays.statements import Statement
+from tensorgen.ir.dims import ONE, ZERO
 from tensorgen.prices.thresholds import GAIN_OF_A_BAND, ROWS_OF_A_BLOCK
+from tensorgen.structure.kronecker import groups
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored
 from tensorgen.structure.stored import StoredTerm, Tie
-from tensorgen.structure.ways import COLUMNS, LOCAL, SHIFT, Solver, core
+from tensorgen.structure.ways import (
+    COLUMNS,
+    LOCAL,
+    SHIFT,
+    Solver,
+    block_factorization,
+    core,
+    shared_ties,
+    ties_rows,
+)
+
+
+def diagonal(structure: Structure) -> Solver | None:
+    """How to solve where deltas tie every axis."""
+    tied = shared_ties(structure, structure.tensor.terms)
+    if len(tied) != structure.rows:
+        return None
+    made = diagonal_factorization(array(Answer("diagonal")))
+    return Solver(Body(structure).returning(made))
+
+
+def diagonal_factorization(entries: Array) -> Array:
+    """The factorization of a diagonal."""
+    return array(Made("_DiagonalFactorization"), entries, COLUMNS, SHIFT)
+
+
+def blocks(structure: Structure) -> Solver | None:
+    """How to solve where the same deltas stand in every term."""
+    terms = structure.tensor.terms
+    tied = shared_ties(structure, terms)
+    if not tied or len(groups(structure) or ()) > 1:
+        return None
+    body = Body(structure, LOCAL)
+    return Solver(body.returning(block_factorization(body, terms, tied)))
 
 
 def bands(structure: Structure) -> Solver | None:
@@ -63,3 +104,22 @@ def _along(ties: Iterable[Tie], r: int) -> Tie | None:
 def _exchange(r: int) -> tuple[int, ...]:
     """Rows and columns exchanged."""
     return *range(r, 2 * r), *range(r)
+
+
+def sparse(structure: Structure) -> Solver | None:
+    """Deltas between rows and columns in every term: a stencil, a band of blocks."""
+    if not all(ties_rows(structure, term) for term in structure.tensor.terms):
+        return None
+    made = sparse_factorization(array(Answer("coo", several=True)))
+    return Solver(Body(structure).returning(made))
+
+
+def sparse_factorization(*entries: Array) -> Array:
+    """The factorization of entries given by rows, columns and values."""
+    return array(Made("_SparseFactorization"), *entries, COLUMNS, SHIFT)
+
+
+def no_entries(structure: Structure) -> tuple[Statement, ...]:
+    """Return statements that give the rows, columns and values of what vanishes."""
+    values = (array(Fill((ZERO,), 0, kind)) for kind in ("int", "int", "float"))
+    return Body(structure).returning(*values)
