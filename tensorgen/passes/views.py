@@ -6,6 +6,7 @@ from collections.abc import (
     Collection,
     Hashable,
     Iterable,
+    Mapping,
     Sequence,
 )
 from dataclasses import dataclass, field
@@ -53,6 +54,29 @@ class View:
         self._scale(node.coefficient)
         self.factors += [(n, tuple(names[x] for x in xs)) for n, xs in node.factors]
         self.constraints += [c.renamed(names.__getitem__) for c in node.constraints]
+
+    def labels(self, without: int = -1) -> set[Name]:
+        """All labels of factors, but for one of these, and of constraints."""
+        found = {
+            x for k, (_, xs) in enumerate(self.factors) if k != without for x in xs
+        }
+        return found.union(*(c.form.labels for c in self.constraints))
+
+    def renamed(self, names: Mapping[Name, Name], without: int = -1) -> View:
+        """Return the same over other labels, without one of the factors."""
+
+        def name(label: Name) -> Name:
+            return names.get(label, label)
+
+        # Some labels stand in constraints alone.
+        left = self.labels(without)
+        factors = [f for k, f in enumerate(self.factors) if k != without]
+        return View(
+            self.coefficient,
+            [(node, tuple(map(name, xs))) for node, xs in factors],
+            [c.renamed(name) for c in self.constraints],
+            {name(x): dim for x, dim in self.sizes.items() if x in left},
+        )
 
     def _scale(self, coefficient: Fraction) -> None:
         if coefficient != 1:  # few do

@@ -339,7 +339,6 @@ PASSES = (
     ("apply_inverses", CHAIN),
     ("share_products", INPUTS),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
-    ("mask_late", PAIRS),
     ("share_sums", GAMMA),
     ("fuse_elementwise", LOGISTIC),
     ("gather_steady", LOGISTIC),
