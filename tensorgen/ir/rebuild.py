@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, assert_never
 
 from tensorgen.ir.dims import Dim
@@ -59,15 +58,20 @@ def renew(
 ) -> list[Node]:
     """Do so with what `visit` makes of a node, and of it over new operands."""
     new: dict[Node, Node] = {} if memo is None else memo
+    made = _plainly if plain else with_operands
     for node in topological(roots, {} if anew else new):
         found = new.get(node)
         if found is None:
-            with graph.without_rewrites() if plain else nullcontext():
-                own = with_operands(graph, node, new)
+            own = made(graph, node, new)
             found = new[node] = visit(node, own)
         if found is not node:
             carry_names(graph, node, found)
     return [new[root] for root in roots]
+
+
+def _plainly(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
+    with graph.without_rewrites():
+        return with_operands(graph, node, new)
 
 
 def substituted(

@@ -31,6 +31,13 @@ class View:
     constraints: list[Constraint] = field(default_factory=list)
     sizes: dict[Name, Dim] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, node: Product, without: int = -1) -> View:
+        """Return a product as it stands, without one of its factors."""
+        others = [f for k, f in enumerate(node.factors) if k != without]
+        sizes = dict[Name, Dim](enumerate(node.sizes))
+        return cls(node.coefficient, [*others], [*node.constraints], sizes)
+
     def add(self, node: Node, labels: Sequence[Name], tag: Name = None) -> None:
         """Add a factor; with a tag, its inside, summed labels named by the tag.
 
@@ -95,12 +102,11 @@ class View:
 
 def opened(graph: Graph, node: Product, chosen: Collection[int]) -> Node:
     """Return `node` with the chosen factors, where they are products, inlined."""
-    view = View(node.coefficient)
-    view.sizes.update({("", k): dim for k, dim in enumerate(node.sizes)})
+    view = View(node.coefficient, sizes=dict(enumerate(node.sizes)))
     for k, (inner, labels) in enumerate(node.factors):
-        view.add(inner, [("", x) for x in labels], k if k in chosen else None)
-    view.constraints += [c.renamed(lambda x: ("", x)) for c in node.constraints]
-    return view.product(graph, [("", axis) for axis in range(node.order)])
+        view.add(inner, labels, ("factor", k) if k in chosen else None)
+    view.constraints += node.constraints
+    return view.product(graph, range(node.order))
 
 
 def grows(node: Node, cost: CostModel) -> bool:

@@ -8,6 +8,7 @@ scatters  d[i] * sum_l u[l] * delta(i, a[l]) + sum_l w[l] * delta(i, a[l])
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from math import inf
@@ -48,10 +49,12 @@ def factors(
     is stored, a factor of all terms moves outside if no rest has one of its axes,
     deltas or not: it leaves an array without that axis.
     """
+    uses = Counter(factor for view in views for factor, _ in view.factors)
     places: dict[tuple[object, ...], dict[int, int]] = {}
     for t, view in enumerate(views):
         for k, (factor, labels) in enumerate(view.factors):
-            if infinite(factor):  # times 0, as beside patterns, it would be no number
+            # Most have one use. Times 0, as beside patterns, infinity is no number.
+            if uses[factor] < 2 or infinite(factor):
                 continue
             # A repeated summed label (a trace) would need matching of its own.
             summed = [x for x in labels if not _is_axis(x)]
