@@ -166,6 +166,8 @@ def _by_rows(graph: Graph, node: Product, cost: CostModel) -> Iterator[Contracti
     factors that have the axis of the result alone, or with all; and what is added up by
     keys of keys may be so at once.
     """
+    if not node.constraints:
+        return
     sizes: dict[Label, Dim] = dict(enumerate(node.sizes))
     axes = range(node.order)
     plain = eliminated(node.constraints, axes)
