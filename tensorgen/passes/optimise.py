@@ -306,7 +306,7 @@ PASSES = (
     ),
     Pass(
         "factor_pairs",
-        law="A @ B + C @ B = (A + C) @ B",
+        law="A @ B + C @ B = (A + C) @ B, and likewise for a condition i < j",
         needs="pairs, whose operands stand for many factors; a lower modelled cost",
         ends="each step leaves fewer factors over all terms",
         run=_each(factor_pairs),

@@ -18,11 +18,9 @@ from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.passes.views import is_elementwise
 from tensorgen.prices.limits import FACTORED_TERMS
 
-PARTS = masks, factors
-
 
 def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
-    """Return `roots` with operands that terms of a sum share outside of it.
+    """Return `roots` with operands and masks that terms of a sum share outside of it.
 
     Fires where the modelled cost falls, in terms that nothing else needs. Nothing is
     multiplied out: a difference stays one, and one of products becomes a product with a
@@ -43,9 +41,8 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
     def visit(old: Node, node: Node) -> Node:
         found = node
         if isinstance(node, Sum) and len(node.terms) <= FACTORED_TERMS:
-            kinds = (
-                (masks,) if all(_is_entrywise(t.node) for t in node.terms) else PARTS
-            )
+            entries = all(_is_entrywise(term.node) for term in node.terms)
+            kinds = (masks,) if entries else (masks, factors)
             factored = factor_sum(graph, node, cost, opens, kinds=kinds, effort=effort)
             if factored is not node:
                 (other,) = order_contractions(graph, [factored], cost)
