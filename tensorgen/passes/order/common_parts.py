@@ -138,14 +138,11 @@ def _unmasked(views: Sequence[View], at: dict[int, Constraint], t: int) -> View:
 def scatters(
     node: Sum, views: Sequence[View], cost: CostModel, root: bool
 ) -> Iterator[Common]:
-    """Index arrays that say where several terms are added up.
+    """Index arrays that say where in a vector several terms are added up.
 
     A derivative by `v[a[l]]` has both sums above: what is read at `a[l]` to be added to
-    entry `a[l]` is known as entry i, and stands outside. Terms of matrices and larger
-    tensors share more than what they are scattered by, and stay apart.
+    entry `a[l]` is known as entry i, and stands outside.
     """
-    if node.order != 1:
-        return
     places: dict[Node, dict[int, Name]] = {}
     for t, view in enumerate(views):
         for one in view.constraints:

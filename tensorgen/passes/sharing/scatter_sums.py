@@ -14,7 +14,8 @@ from tensorgen.passes.order.factor_sums import Effort, factor_sum
 def scatter_sums(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with terms of sums that are scattered alike scattered once.
 
-    Fires where the modelled cost falls. Ends: a sum has fewer terms.
+    Fires where the modelled cost falls. Terms of matrices and larger tensors share
+    more than what they are scattered by, and stay apart. Ends: a sum has fewer terms.
     """
     graph, cost, effort = context.graph, context.cost, Effort()
 
@@ -22,6 +23,8 @@ def scatter_sums(context: Context, roots: Sequence[Node]) -> list[Node]:
         return isinstance(node, Product)
 
     def visit(node: Node) -> Node:
+        if node.order != 1:
+            return node
         return factor_sum(graph, node, cost, opens, kinds=(scatters,), effort=effort)
 
     return rebuild(graph, roots, visit)
