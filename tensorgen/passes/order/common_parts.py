@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from math import inf
 from typing import NamedTuple
@@ -130,9 +131,9 @@ def masks(
 
 
 def _unmasked(views: Sequence[View], at: dict[int, Constraint], t: int) -> View:
-    found = views[t].renamed({})
-    found.constraints.remove(at[t])
-    return found
+    # An axis that the mask alone has is no label of what is left.
+    others = [one for one in views[t].constraints if one is not at[t]]
+    return replace(views[t], constraints=others).renamed({})
 
 
 def scatters(
