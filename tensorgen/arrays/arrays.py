@@ -12,6 +12,7 @@ from tensorgen.arrays.object_operations import (
     Reshape,
 )
 from tensorgen.arrays.operations import (
+    Add,
     AsFloat,
     Broadcast,
     Call,
@@ -78,6 +79,21 @@ def variable(
 ) -> Array:
     """Return the array that a name stands for."""
     return array(Variable(name, dims, kind, base, boxed))
+
+
+def signed_sum(terms: Sequence[tuple[int, Array]]) -> Array:
+    """Return a sum of arrays with signs; what subtracts all of its own terms is opened.
+
+    So `a + (-b - c)` is `a - b - c`, and what is subtracted comes last.
+    """
+    opened: list[tuple[int, Array]] = []
+    for sign, one in terms:
+        if isinstance(one.op, Add) and max(one.op.signs) < 0:
+            opened += [(-sign, part) for part in one.args]
+        else:
+            opened.append((sign, one))
+    signs, parts = zip(*sorted(opened, key=lambda term: term[0] < 0), strict=True)
+    return array(Add(signs), *parts)
 
 
 def once(one: Array, find: Callable[[Array], T]) -> T:

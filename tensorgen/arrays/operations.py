@@ -331,6 +331,13 @@ class Pad:
 
 
 @dataclass(frozen=True, slots=True)
+class Concatenate:
+    """Arrays one after the other along an axis."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
 class Clip:
     """Positions, the nearest ones from 0 to `last`."""
 
@@ -396,6 +403,17 @@ Contraction = (
 )
 View = Permute | Expand | Diagonal | Index | Windows | Broadcast
 Making = (
-    Fill | Eye | Range | Triangle | Diag | Trim | Pad | Clip | AsArray | Unbox | Copy
+    Fill
+    | Eye
+    | Range
+    | Triangle
+    | Diag
+    | Trim
+    | Pad
+    | Concatenate
+    | Clip
+    | AsArray
+    | Unbox
+    | Copy
 )
 Operation = Leaf | Entrywise | Contraction | View | Making | Object

@@ -30,6 +30,7 @@ from tensorgen.arrays.operations import (
     Call,
     Clip,
     Compare,
+    Concatenate,
     Conjunction,
     Constant,
     Contraction,
@@ -355,6 +356,9 @@ class Printer:
                 pairs = [f"({size(a).text}, {size(b).text})" for a, b in widths]
                 joined = pairs[0] if len(pairs) == 1 else f"({', '.join(pairs)})"
                 return self.call("pad", *texts, joined)
+            case Concatenate(axis=axis):
+                listed = f"[{', '.join(text.text for text in args)}]"
+                return self.call("concatenate", listed, f"axis={axis}" if axis else "")
             case Clip(last=last):
                 return self.call("clip", *texts, "0", size(last).text)
             case AsArray():

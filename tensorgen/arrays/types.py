@@ -42,6 +42,7 @@ from tensorgen.arrays.operations import (
     Call,
     Clip,
     Compare,
+    Concatenate,
     Conjunction,
     Constant,
     Contraction,
@@ -85,7 +86,7 @@ from tensorgen.arrays.operations import (
     View,
     Windows,
 )
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 
@@ -150,6 +151,10 @@ def _new(op: Leaf | Making, args: Sequence[Typed]) -> tuple[Dim, ...]:
         case Pad(widths=widths):
             pairs = zip(args[0].dims, widths, strict=True)
             return tuple(dim + first + last for dim, (first, last) in pairs)
+        case Concatenate(axis=axis):
+            first = args[0].dims
+            length = sum((arg.dims[axis] for arg in args), ZERO)
+            return (*first[:axis], length, *first[axis + 1 :])
         case Trim() | Clip() | Copy():
             return args[0].dims
         case _:
@@ -239,7 +244,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float" if real else "int"
         case Trim() | Pad() | Unbox() | Copy() | Reshape() | Ravel() | ZerosLike():
             return args[0].kind
-        case Number() | Constant() | Size() | Diag() | AsArray():
+        case Number() | Constant() | Size() | Diag() | AsArray() | Concatenate():
             return "float"
         case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
             return "float"

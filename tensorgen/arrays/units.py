@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, below, replacing, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import memory
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.operations import Variable
+from tensorgen.arrays.operations import Index, Variable
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -35,9 +35,11 @@ class Units:
     units: tuple[tuple[int, ...], ...]
     owner: Mapping[str, int]
     """The unit that each name belongs to."""
+    free: frozenset[int] = frozenset()
+    """The units that name entries of inputs, again wherever they are read."""
 
     @staticmethod
-    def of(code: Code) -> Units | None:
+    def of(code: Code, inputs: Collection[str] = ()) -> Units | None:
         """Cut code; None where what changes is read before."""
         lines = code.statements
         of: dict[str, int] = {}
@@ -60,7 +62,15 @@ class Units:
                 of = {x: first if own == other else own for x, own in of.items()}
             units[first].append(k)
             of |= dict.fromkeys(bound, first)
-        found = Units(lines, tuple(tuple(sorted(own)) for own in units), of)
+        returned = named(code.returns)
+        free = {
+            of[line.name]
+            for line in lines
+            if isinstance(line, Let) and line.name not in returned
+            if _shows(line.value, inputs) and len(units[of[line.name]]) == 1
+        }
+        cut = tuple(tuple(sorted(own)) for own in units)
+        found = Units(lines, cut, of, frozenset(free))
         return found if found.is_settled() else None
 
     def is_settled(self) -> bool:
@@ -89,7 +99,7 @@ class Units:
         found: set[int] = set()
         while waiting:
             unit = waiting.pop()
-            if unit not in found:
+            if unit not in found and unit not in self.free:
                 found.add(unit)
                 waiting += self.read(self.units[unit])
         return found
@@ -104,9 +114,10 @@ class Units:
         return levels
 
     def statements(self, units: Iterable[int]) -> tuple[Statement, ...]:
-        """The statements of some units, in order."""
-        places = sorted(k for unit in units for k in self.units[unit])
-        return tuple(self.lines[k] for k in places)
+        """The statements of some units, in order, and the entries that they read."""
+        own = {k for unit in units for k in self.units[unit]}
+        own |= {k for unit in self.free & self.read(own) for k in self.units[unit]}
+        return tuple(self.lines[k] for k in sorted(own))
 
     def outputs(self, level: set[int], whole: Code) -> tuple[str, ...]:
         """The names of some units that others read, or who returns, in order."""
@@ -146,6 +157,15 @@ class Units:
             replace(line, name=own[line.name]) if isinstance(line, Let) else line
             for line in found
         )
+
+
+def _shows(value: Array, inputs: Collection[str]) -> bool:
+    """Whether a value is entries of an input, which no statement computes."""
+    op = value.op
+    if not isinstance(op, Index) or not op.is_basic or len(value.args) > 1:
+        return False
+    whole = value.args[0].op
+    return isinstance(whole, Variable) and whole.name in inputs
 
 
 def mentioned(line: Statement) -> set[str]:

@@ -14,6 +14,7 @@ from tensorgen.ir.nodes import Call, Node, is_zero, topological
 from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.solved_arrays import is_unknown
+from tensorgen.operators.words import call_derivative
 
 
 def pushforward(
@@ -38,8 +39,7 @@ def pushforward(
         if tangent is None:
             continue
         stored[node] = tangent
-        if node in graph.names:
-            graph.suggest(tangent, f"{graph.names[node]}_dot")
+        call_derivative(graph, "{}_dot", node, tangent)
     return [stored.get(root, graph.zeros((*root.dims, *extra))) for root in roots]
 
 

@@ -225,7 +225,7 @@ class Cotangents:
             alone,
             runs=runs,
         )
-        result = self._of_starts(against)
+        result = self._of_starts(against, any(not is_zero(slopes[at]) for at in items))
         rows: dict[Node, Node] = dict(self.items.items())
         for number, at in enumerate(self.moving.values()):
             rows[at] = against.before(graph, number)
@@ -282,8 +282,12 @@ class Cotangents:
         dims = (*self.rows, *self.open.states[k].dims)
         return self.graph.add(*(self.ends.get(k) or [self.graph.zeros(dims)]))
 
-    def _of_starts(self, against: Recurrence) -> dict[Node, Node]:
-        """The cotangents of what states start as; names for those of all states."""
+    def _of_starts(self, against: Recurrence, stored: bool) -> dict[Node, Node]:
+        """The cotangents of what states start as; names for those of all states.
+
+        Where all are `stored` they are read there: beside those of items, of which the
+        start may be the first.
+        """
         found: dict[Node, Node] = {}
         for k, end in self.steady.items():
             if self.whole.starts[k] in self.wanted:
@@ -295,6 +299,9 @@ class Cotangents:
                 self.graph.suggest(against.history(self.graph, number), f"d_{name}")
             if self.whole.starts[k] in self.wanted:
                 last = against.last(self.graph, number)
+                if stored:
+                    history = against.history(self.graph, number)
+                    last = against.at_last(self.graph, history)
                 self._add(found, self.whole.starts[k], last)
         return found
 

@@ -17,6 +17,7 @@ from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.solved_arrays import is_unknown
 from tensorgen.operators.table import Transfer
+from tensorgen.operators.words import call_derivative
 
 
 def pullback(
@@ -46,8 +47,8 @@ def pullback(
         sizes.update(enumerate(node.dims))
         cotangent = graph.sum(out, pending.pop(node), sizes)
         finished[node] = cotangent
-        if node in graph.names and not extra:
-            graph.suggest(cotangent, f"d_{graph.names[node]}")
+        if not extra:
+            call_derivative(graph, "d_{}", node, cotangent)
         if is_recurrence(node):
             together = results[node]
             if node is not together[0]:

@@ -317,8 +317,8 @@ class Library(Places):
     def _np_indices(self, shape: Any) -> Array:
         return np.indices(shape if isinstance(shape, tuple) else (shape,))
 
-    def _np_concatenate(self, parts: Sequence[Array]) -> Array:
-        return np.concatenate(list(parts))
+    def _np_concatenate(self, parts: Sequence[Array], axis: int = 0) -> Array:
+        return np.concatenate(list(parts), axis)
 
     def _np_hstack(self, parts: Sequence[Array]) -> Array:
         return np.hstack(list(parts))

@@ -65,6 +65,8 @@ class Graph:
         self._constants: dict[Hashable, Node] = {}
         self.names: dict[Node, str] = {}
         self.suggestions: dict[Node, str] = {}
+        self.derived: dict[Node, str] = {}
+        """What derivatives are called where no word says what they are."""
         self.pairs: dict[Node, dict[Node, None]] = {}  # of index arrays
         self._interned: dict[object, Node] = {}
 

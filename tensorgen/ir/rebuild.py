@@ -87,6 +87,8 @@ def carry_names(graph: Graph, old: Node, new: Node) -> None:
         graph.names.setdefault(new, graph.names[old])
     if old in graph.suggestions:
         graph.suggest(new, graph.suggestions[old])
+    if old in graph.derived:
+        graph.derived.setdefault(new, graph.derived[old])
 
 
 def with_factors(graph: Graph, node: Product, factors: Sequence[Ref]) -> Node:

@@ -153,6 +153,8 @@ class Lowering:
         """Draft all values and return those of the roots."""
         for node in self.plan.order:
             self._visit(node)
+        for node in self.plan.views:
+            self.draft.value(node, self._expression(node, None).array)
         shared = dict.fromkeys(self.plan.inputs)
         results: list[Result] = []
         for root, own in zip(self.roots, fresh, strict=True):

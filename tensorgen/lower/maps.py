@@ -155,5 +155,25 @@ def lower_call(known: Values, node: Call) -> Operand:
         text, arguments = external_of(node).template, [*map(as_float, arguments)]
     axes = params.get("axes", params.get("along"))
     along = axes if isinstance(axes, tuple) else None
+    if along is not None and len(arguments) == 1:
+        arguments[0], along = _unturned(arguments[0], along, node.order)
     op = operations.Call(node.operator, node.dims, along, "shape" in params, text)
     return made(op, tuple(range(node.order)), *arguments)
+
+
+def _unturned(
+    x: Operand, along: tuple[int, ...], left: int
+) -> tuple[Operand, tuple[int, ...]]:
+    """What is reduced and its axes, without a transpose if these are all it moves.
+
+    So the largest of `A.T` along its last axis is that of A along its first.
+    """
+    op = x.array.op
+    if not isinstance(op, operations.Permute) or left + len(along) != x.array.order:
+        return x, along
+    rest = [axis for k, axis in enumerate(op.axes) if k not in along]
+    if rest != sorted(rest):
+        return x, along
+    (inner,) = x.array.args
+    axes = tuple(range(inner.order))
+    return Operand(inner, axes), tuple(sorted(op.axes[k] for k in along))

@@ -11,8 +11,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tensorgen.arrays.arrays import Array, array, base, bound, replacing
+from tensorgen.arrays.arrays import (
+    Array,
+    array,
+    base,
+    bound,
+    replacing,
+    signed_sum,
+)
 from tensorgen.arrays.operations import (
+    Add,
     Copy,
     Index,
     Leaf,
@@ -37,7 +45,7 @@ from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.step_loops import looped
 from tensorgen.lower.value_names import Names, call_word, read_name, stem
-from tensorgen.lower.words import describe, fits, power_word
+from tensorgen.operators.words import describe, fits, power_word
 
 WORTH_A_NAME = 10
 """Characters of the shortest part that is named because a line is long."""
@@ -70,7 +78,8 @@ class Naming:
         self.stored = words is not None  # the results of a step go into arrays
         self.place = ""  # of the steps of all loops that are not within each other
         self.names = names
-        self._own = {*plan.named.values()}
+        self._called = {**plan.views, **plan.named}
+        self._own = {*self._called.values()}
         missing = len(plan.roots) - len(root_names)
         self.root_names = [*root_names, *([None] * missing)]
         self.lines: list[Statement] = []
@@ -122,9 +131,12 @@ class Naming:
                 continue
             if step.variable is not None:
                 wholes.append(step.array)
-                if not (step.filled or _is_at_hand(step.array)):
+                called = step.node in self._called or not _is_at_hand(step.array)
+                if called and not step.filled:
                     self._owners[step.array] = step
-            if step.node is not None and not self._is_free(step.node):
+            if step.node in self.plan.views or not (
+                step.node is None or self._is_free(step.node)
+            ):
                 self._nodes.setdefault(step.array, step.node)
         self._uses = Counter(parts)
         for whole in wholes:
@@ -140,8 +152,10 @@ class Naming:
         """Whether a drafted array that stands in several places is made once."""
         if one in self._owners:
             return True
-        if self._uses[one] < 2 or one.weak or _is_at_hand(one):
+        if self._uses[one] < 2 or one.weak:
             return False
+        if _is_at_hand(one):
+            return self._nodes.get(one) in self.plan.views
         if isinstance(one.op, Power):
             return one.order > 0
         if isinstance(one.op, Multiply) and len(one.args) == 1:
@@ -238,7 +252,10 @@ class Naming:
 
     def _whole(self, one: Array) -> Array:
         """A drafted array itself, over what stands for its operands."""
-        value = array(one.op, *map(self._placed, one.args)) if one.args else one
+        args = [*map(self._placed, one.args)]
+        value = array(one.op, *args) if args else one
+        if isinstance(one.op, Add):
+            value = signed_sum([*zip(one.op.signs, args, strict=True)])
         node = self._nodes.get(one)
         if node is not None:
             self._values[node] = value
@@ -251,7 +268,7 @@ class Naming:
         if isinstance(node, Sum | Product) and len(children(node)) > MOST_OPERANDS:
             return value
         while is_long(value, room, words=True):
-            part = self._part(node, value)
+            part = self._part(node, value, room)
             if part is None:
                 break
             own = self._part_named(part)
@@ -260,20 +277,30 @@ class Naming:
                 self._values[node] = value
         return value
 
-    def _part(self, node: Node | None, value: Array) -> Array | None:
-        """The part whose naming leaves the shortest texts."""
+    def _part(self, node: Node | None, value: Array, room: int) -> Array | None:
+        """The part whose naming leaves the shortest texts.
+
+        One that is called something already and takes no more room comes first, if
+        both texts fit with it.
+        """
         whole = length(value, words=True)
-        best: tuple[int, Array] | None = None
+        told = self.plan.graph.suggestions
+        left: dict[Array, int] = {}
         for part in dict.fromkeys(_inside(value)):
             found = self._inline.get(part)
             if found is None or found is node or part.weak:
                 continue
             own = length(part, words=True)
             if own >= WORTH_A_NAME:
-                left = max(own, whole - own)
-                if best is None or left <= best[0]:
-                    best = (left, part)
-        return best[1] if best else None
+                left[part] = max(own, whole - own)
+        best = min(reversed(left), key=lambda part: left[part], default=None)
+        called = [
+            part
+            for part in reversed(left)
+            if self._inline[part] in told and left[part] <= room
+            if best is not None and part.order <= best.order
+        ]
+        return min(called, key=lambda part: left[part], default=best)
 
     def _part_named(self, part: Array) -> Array:
         """Name a part, with its axes as they were before they were turned."""
@@ -321,7 +348,7 @@ class Naming:
 
     def _picked(self, node: Node, suggestion: str | None = None) -> str:
         """A new name for a node: the user's, the caller's, or what the value is."""
-        names = [self.plan.named.get(node), suggestion]
+        names = [self._called.get(node), suggestion]
         if node in self.plan.roots:
             names.append(self.root_names[self.plan.roots.index(node)])
         told = self.plan.graph.suggestions.get(node)
@@ -331,7 +358,8 @@ class Naming:
             call = self.plan.origin.get(node, node)
             value = self._values.get(node) if call is node else None
             word = read_name(value) if value is not None else None
-            names = [word, *describe(call, self._name_of)]
+            derived = self.plan.graph.derived
+            names = [word, *describe(call, self._name_of, derived.get(node))]
         return self.names.pick([name for name in names if name])
 
     def _words(self, one: Array, value: Array) -> list[str]:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from tensorgen.arrays import arrays
-from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.arrays import Array, array, signed_sum
 from tensorgen.arrays.number_text import number as number_text
 from tensorgen.arrays.operations import (
-    Add,
     AsFloat,
     Eye,
     Kind,
@@ -206,8 +205,8 @@ def total(terms: Sequence[tuple[int, Operand]]) -> Operand:
     if len(terms) == 1:
         sign, part = terms[0]
         return product(Fraction(sign), [part])
-    signs, parts = zip(*terms, strict=True)
-    return made(Add(signs), same_axes(parts), *parts)
+    whole = signed_sum([(sign, part.array) for sign, part in terms])
+    return Operand(whole, same_axes([part for _, part in terms]))
 
 
 def matmul(left: Operand, right: Operand, labels: tuple[Label, ...]) -> Operand:

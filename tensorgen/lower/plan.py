@@ -222,6 +222,24 @@ class Plan:
                 names.setdefault(target, names.pop(node))
         return names
 
+    @cached_property
+    def views(self) -> dict[Node, str]:
+        """The names of entries of inputs that no node here is: the user's, tangents'.
+
+        Products that such entries are a factor of read them of the input itself.
+        """
+        here = {*self.order}
+        return {
+            node: name
+            for node, name in (self.graph.suggestions | self.graph.names).items()
+            if isinstance(node, Product)
+            and node not in self.named
+            and node.constraints
+            and all(isinstance(ref.node, Input) for ref in node.factors)
+            and here.issuperset(children(node))
+            and self.is_transparent(node)
+        }
+
     def _squared(self, node: Node) -> Node | None:
         """The operand of a sum of squares, which becomes `x @ x`."""
         if not isinstance(node, Product) or node.order or node.constraints:

@@ -10,6 +10,7 @@ from tensorgen.arrays.arrays import array
 from tensorgen.arrays.operations import Copy, Fill
 from tensorgen.ir.nodes import Input, Label, Ref, Sum, Term
 from tensorgen.lower.axes import aligned, natural_order
+from tensorgen.lower.concatenations import concatenated
 from tensorgen.lower.elementwise_products import Factor, multiply
 from tensorgen.lower.operands import Operand, as_float, product, total
 from tensorgen.lower.results import full
@@ -24,18 +25,20 @@ def lower_sum(known: Values, node: Sum, want: Sequence[Label] | None = None) -> 
     if not spread:
         return add(known, dense, want)
     axes = tuple(range(node.order))
+    writes = _together(known, node, spread)
+    if not dense and len(writes) > 1 and (whole := concatenated(writes)) is not None:
+        return whole
     if dense:
         start = full(add(known, dense, axes), node.dims)
         # What another variable holds must not be changed.
         first = start.array if start.base is None else array(Copy(), start.array)
     else:
         first = array(Fill(node.dims, 0))
-    whole = known.draft.filled(node, first)
-    writes = _together(known, node, spread)
+    filled = known.draft.filled(node, first)
     for k, (coefficient, write) in enumerate(writes):
         fresh = all(write.is_apart(other) for _, other in writes[:k])
-        write.onto(whole, coefficient, fresh=not dense and fresh)
-    return Operand(whole, axes)
+        write.onto(filled, coefficient, fresh=not dense and fresh)
+    return Operand(filled, axes)
 
 
 def spread_sum(known: Values, node: Sum) -> Write | None:

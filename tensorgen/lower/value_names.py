@@ -30,8 +30,8 @@ from tensorgen.arrays.operations import (
     Variable,
     View,
 )
-from tensorgen.lower.words import fits, is_generic, power_word
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.words import fits, is_generic, power_word
 from tensorgen.spec.names import RESERVED
 
 

@@ -40,6 +40,7 @@ from tensorgen.passes.scalars.clip_selections import clip_selections
 from tensorgen.passes.scalars.drop_steps import drop_steps
 from tensorgen.passes.scalars.select_terms import select_terms
 from tensorgen.passes.scalars.share_exponentials import share_exponentials
+from tensorgen.passes.scalars.turn_signs import turn_signs
 from tensorgen.passes.sharing.add_narrow import add_narrow
 from tensorgen.passes.sharing.factor_pairs import factor_pairs
 from tensorgen.passes.sharing.gather_steady import gather_steady
@@ -361,6 +362,13 @@ PASSES = (
         needs="selections as they are; differentiation is over: equals share a slope",
         ends="each selection is looked at once, alone and within another",
         run=_each(clip_selections),
+    ),
+    Pass(
+        "turn_signs",
+        law="-(a - b) = b - a",
+        needs="differences as they are computed, and all who read them",
+        ends="each sum is looked at once",
+        run=_each(turn_signs),
     ),
     Pass(
         "share_exponentials",

@@ -40,12 +40,12 @@ from tensorgen.ir.rebuild import substituted
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower import lower
 from tensorgen.lower.value_names import Names
-from tensorgen.lower.words import describe
 from tensorgen.operators.conditions.bounds import FINITE, may_be_infinite
 from tensorgen.operators.functions.array import SizeCheck, condition
 from tensorgen.operators.matrices.definite import is_positive_definite
 from tensorgen.operators.matrices.systems import FACTORED, is_system
 from tensorgen.operators.solved_arrays import is_unknown
+from tensorgen.operators.words import describe
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rate, Rates
 from tensorgen.plans.cut_stages import Sources, Stages, cut_stages

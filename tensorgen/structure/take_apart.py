@@ -9,7 +9,16 @@ from fractions import Fraction
 from tensorgen.ir.constraints import eliminated, solvable, solved
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Affine, Constraint, Lookup, Node, Sum, affine, delta
+from tensorgen.ir.nodes import (
+    Affine,
+    Constraint,
+    Lookup,
+    Node,
+    Product,
+    Sum,
+    affine,
+    delta,
+)
 from tensorgen.ir.rebuild import terms_of
 from tensorgen.passes.readings.near_keys import nearer
 from tensorgen.passes.views import Factor, Name, View, compares, is_sparse, is_spread
@@ -51,7 +60,7 @@ def distributed(
     graph: Graph, node: Node, terms: Callable[[Node], Sequence[Node] | None]
 ) -> list[Node] | None:
     """A term as a sum over the `terms` of its first factor that has any, else None."""
-    whole = deep(node)
+    whole = deep(graph, node)
     for place, (factor, labels) in enumerate(whole.factors):
         parts = terms(factor)
         if parts is None:
@@ -70,15 +79,26 @@ def distributed(
     return None
 
 
-def deep(node: Node) -> View:
-    """A term n-ary: products of products down to what is not a product."""
+def deep(graph: Graph, node: Node) -> View:
+    """A term n-ary: products of products down to what is not a product.
+
+    An array that the user named stays one, where nothing could be seen in it.
+    """
     view = View(sizes=dict(enumerate(node.dims)))
     view.add(node, range(node.order), ("term", 0))
     for depth in range(1, DEPTH_OF_PRODUCTS):
         factors, view.factors = view.factors, []
         for k, (inner, labels) in enumerate(factors):
-            view.add(inner, labels, (depth, k))
+            whole = inner in graph.names and _is_by_entries(inner)
+            view.add(inner, labels, None if whole else (depth, k))
     return view
+
+
+def _is_by_entries(node: Node) -> bool:
+    """Whether a product is of arrays of its shape, and of numbers."""
+    if not isinstance(node, Product) or node.inner or node.constraints:
+        return False
+    return all(len({*ref.labels}) in (0, node.order) for ref in node.factors)
 
 
 @dataclass
@@ -107,7 +127,7 @@ def take_apart(
     With `linked`, what index arrays say of axes is kept apart as well; `by_rule`,
     whatever gives an axis.
     """
-    view = deep(node)
+    view = deep(graph, node)
     ties: list[Tie] = []
     rest: list[Constraint] = []
     for constraint in _with_pairs(view.constraints, node.dims):

@@ -24,7 +24,7 @@ from tensorgen.arrays.statements import (
     Store,
     everything,
 )
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import ONE, ZERO, Dim
 
 Indices = Sequence[str]
 
@@ -392,6 +392,14 @@ class Loops:
                 if not isinstance(args[0].op, op.Variable):
                     raise Unprintable("padding of what is no variable")
                 return f"({inside} ? {self.entry(args[0], place)} : 0)"
+            case op.Concatenate(axis=axis):
+                start, text = ZERO, "0"
+                for part in args:
+                    begin = size(start)
+                    own = [*at[:axis], f"({at[axis]} - {begin})", *at[axis + 1 :]]
+                    text = f"({at[axis]} >= {begin} ? {self.entry(part, own)} : {text})"
+                    start += part.dims[axis]
+                return text
             case op.Clip(last=last):
                 return f"fmin(fmax({self.entry(args[0], at)}, 0), {size(last)})"
             case op.AsArray() | op.Unbox() | op.Copy():

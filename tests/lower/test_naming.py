@@ -32,7 +32,7 @@ from tensorgen.lower.draft import Draft, Result
 from tensorgen.lower.naming import Naming
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.value_names import Names
-from tensorgen.lower.words import describe
+from tensorgen.operators.words import describe
 
 n = Dim.of("n")
 mask, x = variable("mask", (n, n), "bool", "mask"), variable("x", (n, n), base="x")
@@ -239,3 +239,16 @@ def test_statements_do_not_depend_on_what_values_are_called() -> None:
         for name in ("word", "another_word", long)
     ]
     assert len({*lines}) == 1
+
+
+def test_entries_that_the_user_named_are_read_by_that_name() -> None:
+    text = generate(
+        "tensorgen: 1\ninputs: {x: [n + 1], h: scalar}\nfunctions:\n"
+        "  f:\n    where: |\n      a = x[:-1]\n      b = x[1:] + h/2*a\n"
+        "    expr: 'sum(b**2*a)'\n    wrt: x\n    emit: [gradient, hessian, hvp]\n"
+    )
+    bodies = [function.split('"""')[2] for function in text.split("\ndef ")[1:]]
+    reading = [body for body in bodies if "x[:-1]" in body]
+    assert reading
+    assert all("    a = x[:-1]\n" in body for body in reading)
+    assert all(body.count("x[:-1]") == 1 + body.count("dx[:-1]") for body in reading)

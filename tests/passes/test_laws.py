@@ -236,6 +236,10 @@ SOFTPLUS = """
 inputs: {t: [n]}
 functions: {f: {expr: 'sum(log(1 + exp(t)))', wrt: t, emit: [value, gradient]}}
 """
+SIGNS = """
+inputs: {x: [n], y: [n]}
+functions: {f: {expr: 'sum(expm1(-(x - y)))', wrt: y}}
+"""
 HUBER = """
 inputs: {x: [n]}
 functions: {f: {expr: 'sum(where(abs(x) <= 1, x**2 / 2, abs(x) - 0.5))', wrt: x}}
@@ -349,6 +353,7 @@ PASSES = (
     ("drop_steps", CLIPPED),
     ("select_terms", HUBER),
     ("clip_selections", HUBER),
+    ("turn_signs", SIGNS),
     ("share_exponentials", SOFTPLUS),
 )
 RULES = (

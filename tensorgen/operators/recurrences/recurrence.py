@@ -329,6 +329,11 @@ class Opened:
     new: tuple[Node, ...]
     made: tuple[Node, ...]
 
+    @property
+    def moving(self) -> tuple[Input, ...]:
+        """The places of what differs from step to step."""
+        return (*self.states, *self.items)
+
     def given(self, graph: Graph) -> dict[Input, Node]:
         """The rows that places stand for, those of states too."""
         numbers = range(len(self.states))

@@ -15,7 +15,7 @@ from collections.abc import Collection
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Node, Ref, Sum, Term
 from tensorgen.operators import reshape
-from tensorgen.operators.conditions import masks
+from tensorgen.operators.conditions import adjoining, masks
 from tensorgen.operators.scalar import infinite
 from tensorgen.operators.stable import (
     complements,
@@ -133,6 +133,7 @@ class StableForms:
             or exponentials.log_softmax(graph, terms)
             or differences.rewritten(graph, terms)
             or reshape.added(graph, terms)
+            or adjoining.joined(graph, terms)
         )
 
 

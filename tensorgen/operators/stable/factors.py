@@ -6,13 +6,23 @@ of what they are taken of: `2 * (x / p)` is `(2 * x) / p`.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Constraint, Map, Product, Ref, Term, constant_value, once
+from tensorgen.ir.nodes import (
+    Constraint,
+    Map,
+    Node,
+    Product,
+    Ref,
+    Term,
+    constant_value,
+    once,
+)
 from tensorgen.operators.scalar import apply, has_exact_power, power
 from tensorgen.operators.stable.match import arguments
 
@@ -86,19 +96,27 @@ def _factors(ref: Ref) -> Factors | None:
     return found
 
 
-def collect(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
-    """Multiply by a value to a power, opened as far as its depth goes."""
+def collect(
+    found: Factors, ref: Ref, e: Fraction, depth: int, whole: Container[Node] = ()
+) -> None:
+    """Multiply by a value to a power, opened as far as its depth goes.
+
+    Nodes that are `whole` are not opened.
+    """
     node = ref.node
+    if node in whole:
+        found.raise_by(ref, e)
+        return
     match node:
         case Product() if depth and node.coefficient and not node.inner:
             if not node.constraints:
-                _collect_factors(found, ref, e, depth)
+                _collect_factors(found, ref, e, depth, whole)
                 return
         case Map(function="pow"):
             base, exponent = arguments(ref)
             own = constant_value(exponent.node)
             if own is not None and own.denominator == 1:
-                collect(found, base, e * own, depth)
+                collect(found, base, e * own, depth, whole)
                 return
             if own is not None:
                 found.raise_by(base, e * own)
@@ -118,7 +136,9 @@ def collect(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
     found.raise_by(ref, e)
 
 
-def _collect_factors(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
+def _collect_factors(
+    found: Factors, ref: Ref, e: Fraction, depth: int, whole: Container[Node] = ()
+) -> None:
     """The factors of a product to a whole power."""
     assert isinstance(ref.node, Product)
     coefficient = ref.node.coefficient
@@ -128,7 +148,7 @@ def _collect_factors(found: Factors, ref: Ref, e: Fraction, depth: int) -> None:
             return
         found.coefficient *= coefficient**e.numerator
     for factor in ref.node.factors:
-        collect(found, factor.under(ref), e, depth - 1)
+        collect(found, factor.under(ref), e, depth - 1, whole)
 
 
 def built(

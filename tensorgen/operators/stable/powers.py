@@ -6,10 +6,11 @@ part is known of all of them.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Product, Ref, constant_value, once
+from tensorgen.ir.nodes import Node, Product, Ref, Sum, constant_value, once
 from tensorgen.operators.scalar import (
     apply,
     has_exact_power,
@@ -20,6 +21,7 @@ from tensorgen.operators.stable.exponential_sums import log_of_positive, summand
 from tensorgen.operators.stable.factors import (
     DEPTH_OF_FACTORS,
     Factors,
+    Sign,
     collect,
     raised,
 )
@@ -103,9 +105,16 @@ def _of_factor(graph: Graph, ref: Ref, e: Fraction) -> list[Ref] | None:
         return [apply(graph, "exp", times(graph, log, coefficient=e))]
     if e.denominator != 1 or is_map(ref, "sinh") or are_scales(ref, parts):
         return None
+    if _is_of_named(graph, ref.node):
+        return None
     top, rest, _ = levelled(graph, parts)
     scale = apply(graph, "exp", times(graph, top, coefficient=e))
     return [scale, power(graph, rest, e)]
+
+
+def _is_of_named(graph: Graph, node: Node) -> bool:
+    """Whether all that a sum adds up has names: it is computed as it stands."""
+    return isinstance(node, Sum) and all(x.node in graph.names for x in node.terms)
 
 
 def powers(graph: Graph, pair: Args) -> list[Ref] | None:
@@ -136,13 +145,16 @@ def cancelled(graph: Graph, pair: Args) -> list[Ref] | None:
     """A quotient beside another product, opened where a power in both cancels.
 
     Derivatives of a quotient's logarithm, `(p / q) * (q / p**2)`, are made of these.
+    What has a name is opened last, and not for the sake of a number that cancels.
     """
-    quotient, other = pair
+    quotient = pair[0]
     if not divides(quotient.node):
         return None
-    first, second = _read(graph, quotient), _read(graph, other)
-    if not any(e * second.powers.get(base, 0) < 0 for base, e in first.powers.items()):
-        return None
+    first, second = (_read(graph, ref, graph.names) for ref in pair)
+    if not _cancels(first, second, 0):
+        first, second = (_read(graph, ref) for ref in pair)
+        if not _cancels(first, second, min(quotient.node.order, 1)):
+            return None
     for base, e in second.powers.items():
         first.raise_by(base, e)
     found = [raised(graph, base, e) for base, e in first.powers.items()]
@@ -150,12 +162,21 @@ def cancelled(graph: Graph, pair: Args) -> list[Ref] | None:
     return [number, *found]
 
 
-def _read(graph: Graph, ref: Ref) -> Factors:
+def _cancels(first: Factors, second: Factors, order: int) -> bool:
+    """Whether powers of something of so many axes or more meet in two products."""
+    met = (x for x, e in first.powers.items() if e * second.powers.get(x, 0) < 0)
+    values = (x.value if isinstance(x, Sign) else x for x in met)
+    return any(value.node.order >= order for value in values)
+
+
+def _read(graph: Graph, ref: Ref, whole: Container[Node] = ()) -> Factors:
     """A value as a product of powers of what it reads, entry by entry."""
+    if ref.node in whole:
+        return Factors(Fraction(1), {ref: Fraction(1)})
     coefficient, factors = factors_as_read(graph, ref)
     found = Factors(coefficient)
     for factor in factors:
-        collect(found, factor, Fraction(1), DEPTH_OF_FACTORS)
+        collect(found, factor, Fraction(1), DEPTH_OF_FACTORS, whole)
     return found
 
 

@@ -74,6 +74,8 @@ def _lightens(known: Round, node: Product, factor: Sum) -> bool:
     if known.effort.terms > DISTRIBUTED_TERMS_IN_ALL:
         return False
     if is_sparse(factor):  # a name that it may have is no reason to form it
+        if len(node.factors) == 1 and factor in known.named:
+            return False  # entries of what is there
         return len(node.factors) > 1 or bool(node.inner)
     if factor in known.named:
         return False

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tensorgen.ir.nodes import Node, Product, Sum, children, topological, use_counts
+from tensorgen.ir.nodes import (
+    Lookup,
+    Node,
+    Product,
+    Sum,
+    children,
+    topological,
+    use_counts,
+)
 from tensorgen.ir.rebuild import renew
 from tensorgen.passes.context import Context
 from tensorgen.passes.order.distribute_products import distribute_products
@@ -81,10 +89,17 @@ def _formed(roots: Sequence[Node], order: Sequence[Node]) -> set[Node]:
     formed = set(roots)
     for node in reversed(order):
         own: set[Node] = set()
-        if isinstance(node, Product) and (node.inner or node not in formed):
+        summed = isinstance(node, Product) and (node.inner or node not in formed)
+        if isinstance(node, Product) and summed and not _is_gather(node):
             own.update(ref.node for ref in node.factors)
         formed.update(child for child in children(node) if child not in own)
     return formed
+
+
+def _is_gather(node: Product) -> bool:
+    """Whether a product reads entries of an array at places that another one says."""
+    atoms = (atom for c in node.constraints for atom, _ in c.form.terms)
+    return len(node.factors) == 1 and any(isinstance(atom, Lookup) for atom in atoms)
 
 
 def _applied(roots: Sequence[Node], order: Sequence[Node]) -> set[Node]:

@@ -120,9 +120,11 @@ class _Pair:
         """
         cost, first, second = self.context.cost, self.first.states, self.second.states
         room = room_of(cost, (*first, *second, *self.rows))
-        old = dict.fromkeys(topological(expanded(self.graph, self.old)))
-        new = dict.fromkeys(topological(expanded(self.graph, self.new)))
         places = (*first, *self.rows)
+        old, new = (
+            dict.fromkeys(topological(expanded(self.graph, own, (*places, *second))))
+            for own in (self.old, self.new)
+        )
         reading, varying = Rates(first, second), Rates(places, second)
 
         def is_small(x: Node) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Map, Node, Product, children, topological
-from tensorgen.ir.rebuild import carry_names, rebuild, substituted, with_operands
+from tensorgen.ir.rebuild import carry_names, substituted, with_operands
 from tensorgen.operators.calls import expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.recurrences.all_steps import (
@@ -126,7 +126,9 @@ class _Steps:
         self.roots = substituted(self.graph, every, self.own.constants)
         self.items = self.own.given(self.graph)
         self.room = room_of(self.cost, self.items)
-        self.computed = set(topological(expanded(self.graph, self.roots)))
+        self.computed = set(
+            topological(expanded(self.graph, self.roots, self.own.moving))
+        )
 
     def worth(
         self,
@@ -236,14 +238,21 @@ def _above(roots: Sequence[Node], places: Collection[Node]) -> set[Node]:
     return found
 
 
-def expanded(graph: Graph, roots: Sequence[Node]) -> list[Node]:
-    """Nodes with calls as what they are made of."""
+def expanded(
+    graph: Graph, roots: Sequence[Node], places: Collection[Node]
+) -> list[Node]:
+    """Nodes of a step with calls as what they are made of.
 
-    def visit(node: Node) -> Node:
-        return expansion(graph, node) or node
-
+    What does not depend on `places` stays what it is: others know it as that.
+    """
+    inner = _above(roots, places)
+    new: dict[Node, Node] = {}
     with graph.without_rewrites():
-        return rebuild(graph, roots, visit)
+        for node in topological(roots):
+            found = with_operands(graph, node, new)
+            new[node] = (expansion(graph, found) if node in inner else None) or found
+            carry_names(graph, node, new[node])
+    return [new[root] for root in roots]
 
 
 class _Anew:
@@ -264,7 +273,7 @@ class _Anew:
         self.own: Opened = opened(graph, other)
         every = [*self.own.new, *self.own.made]
         filled = substituted(graph, every, self.own.constants)
-        self.roots = expanded(graph, filled)
+        self.roots = expanded(graph, filled, self.own.moving)
         given = {**before, **dict(zip(steps.whole.rows, steps.own.items, strict=True))}
         places: dict[Node, Node] = {
             at: given[row]

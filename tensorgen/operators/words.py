@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from fractions import Fraction
 from typing import assert_never
 
+from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -71,13 +72,39 @@ _NUMBERS = {1: "one", 2: "two", 3: "three"}
 NameOf = Callable[[Node], str | None]
 
 
-def describe(node: Node, name_of: NameOf) -> list[str]:
-    """Words for what a node is, in the names of its operands; the best comes first."""
+def describe(node: Node, name_of: NameOf, derived: str | None = None) -> list[str]:
+    """Words for what a node is, in the names of its operands; the best comes first.
+
+    A derivative is called after what it is `derived` of where no word says all of it.
+    """
     form = _form(node)
     parts = [form.format(word) for word in _subjects(node, name_of, _DEEPEST) if form]
     parts = [word for word in parts if len(word) <= _LONGEST_PARTIAL]
-    words = [*_whole(node, name_of, _DEEPEST), *parts, kind(node)]
+    told = [derived] if derived else []
+    words = [*_whole(node, name_of, _DEEPEST), *told, *parts, kind(node)]
     return [word for word in dict.fromkeys(words) if fits(word)]
+
+
+def call_derivative(graph: Graph, form: str, node: Node, derivative: Node) -> None:
+    """Say what to call a derivative: after what it is of, if that has a word.
+
+    `form` has a place for the word: `d_{}`, or `{}_dot`. What is of a value that the
+    user named bears the name always, others where nothing says what they are.
+    """
+
+    def name_of(one: Node) -> str | None:
+        name = one.name if isinstance(one, Input) else graph.names.get(one)
+        return name or graph.suggestions.get(one) or graph.derived.get(one)
+
+    if node in graph.names:
+        graph.suggest(derivative, form.format(graph.names[node]))
+        return
+    # What some entries of an array are called says nothing of their derivative.
+    if isinstance(node, Product) and node.constraints:
+        return
+    word = _word(node, name_of, _DEEPEST)
+    if word and fits(form.format(word)):
+        graph.derived.setdefault(derivative, form.format(word))
 
 
 def fits(word: str) -> bool:
@@ -277,7 +304,9 @@ def _of_multiple(node: Product, word: NameOf) -> Iterator[str]:
     elif not arg:
         return
     elif node.inner:
-        yield f"{arg}_sums" if node.order else f"sum_{arg}"
+        # A product that is summed is a contraction, which is called by its factors.
+        summed = isinstance(inner, Product) and _factors(inner, word) == arg
+        yield (arg if summed else f"{arg}_sums") if node.order else f"sum_{arg}"
     elif len({*labels}) < len(labels):
         yield f"diagonal_{arg}"
     else:
