@@ -162,13 +162,13 @@ def base(one: Array) -> str | None:
 
 def _seen(op: View, whole: Array) -> str | None:
     match op:
-        case Permute() | Expand() | Windows():
+        case Permute() | Expand():
             return base(whole)
         case Index():
             return base(whole) if op.is_basic else None
         case Diagonal():
             return ""  # NumPy lets nobody write to it
-        case Broadcast():
+        case Broadcast() | Windows():  # nor to what repeats entries
             return base(whole) or ""
         case _:
             assert_never(op)

@@ -36,6 +36,7 @@ from tensorgen.passes.order.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.passes.readings.take_entries import take_entries
 from tensorgen.passes.readings.widen_late import widen_late
+from tensorgen.passes.recall_names import recall_names
 from tensorgen.passes.scalars.clip_selections import clip_selections
 from tensorgen.passes.scalars.drop_steps import drop_steps
 from tensorgen.passes.scalars.select_terms import select_terms
@@ -341,6 +342,13 @@ PASSES = (
         needs="all terms in one sum; terms that are not written in place",
         ends="a sum has fewer terms",
         run=_each(add_narrow),
+    ),
+    Pass(
+        "recall_names",
+        law="a * (b * c) is called what (a * b) * c is called",
+        needs="products in their last order; functions as the calculus left them",
+        ends="nothing is made but names",
+        run=_each(recall_names),
     ),
     Pass(
         "drop_steps",

@@ -123,7 +123,7 @@ def take_grams(graph: Graph, node: Node) -> tuple[list[StoredTerm], Node] | None
 
 def _weighted(graph: Graph, term: Node) -> tuple[Gram, Node] | None:
     """A term as the matrix and s, if it is such a product."""
-    whole = deep(graph, term).product(graph, (0, 1))
+    whole = deep(term).product(graph, (0, 1))
     pairs = [*compared(graph, whole)] if isinstance(whole, Product) else []
     if not isinstance(whole, Product) or len(pairs) != 1:
         return None

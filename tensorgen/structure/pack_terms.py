@@ -106,7 +106,7 @@ class _Proof:
         terms, axes = self.terms(node), range(node.order)
         turned = [self.graph.permute(x, _swapped(axes, a, b)) for x in terms]
         return Counter(terms) == Counter(
-            deep(self.graph, x).product(self.graph, axes) for x in turned
+            deep(x).product(self.graph, axes) for x in turned
         )
 
     def terms(self, node: Node) -> list[Node]:
@@ -127,9 +127,7 @@ class _Proof:
             first = waiting.pop()
             more = distributed(self.graph, first, parts)
             if more is None:
-                found.append(
-                    deep(self.graph, first).product(self.graph, range(node.order))
-                )
+                found.append(deep(first).product(self.graph, range(node.order)))
             else:
                 waiting += more
             if len(waiting) + len(found) > ADDED_TERMS:
@@ -188,7 +186,7 @@ def _pushed(proof: _Proof, term: Node, count: int) -> Node | None:
     `sum_s W[i, s] * V[s, a] * V[s, b] * V[s, c]` is the product of W with the others,
     which are packed. None where nothing lacks the axes, or the others are more.
     """
-    rest, whole = term.order - count, deep(proof.graph, term)
+    rest, whole = term.order - count, deep(term)
     own = range(rest, term.order)
     inside = [f for f in whole.factors if not {*own}.isdisjoint(f[1])]
     outside = [f for f in whole.factors if f not in inside]

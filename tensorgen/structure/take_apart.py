@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -60,7 +60,7 @@ def distributed(
     graph: Graph, node: Node, terms: Callable[[Node], Sequence[Node] | None]
 ) -> list[Node] | None:
     """A term as a sum over the `terms` of its first factor that has any, else None."""
-    whole = deep(graph, node)
+    whole = deep(node, graph.names)
     for place, (factor, labels) in enumerate(whole.factors):
         parts = terms(factor)
         if parts is None:
@@ -79,17 +79,17 @@ def distributed(
     return None
 
 
-def deep(graph: Graph, node: Node) -> View:
+def deep(node: Node, named: Container[Node] = ()) -> View:
     """A term n-ary: products of products down to what is not a product.
 
-    An array that the user named stays one, where nothing could be seen in it.
+    An array that is `named` stays one, where nothing could be seen in it.
     """
     view = View(sizes=dict(enumerate(node.dims)))
     view.add(node, range(node.order), ("term", 0))
     for depth in range(1, DEPTH_OF_PRODUCTS):
         factors, view.factors = view.factors, []
         for k, (inner, labels) in enumerate(factors):
-            whole = inner in graph.names and _is_by_entries(inner)
+            whole = inner in named and _is_by_entries(inner)
             view.add(inner, labels, None if whole else (depth, k))
     return view
 
@@ -127,7 +127,7 @@ def take_apart(
     With `linked`, what index arrays say of axes is kept apart as well; `by_rule`,
     whatever gives an axis.
     """
-    view = deep(graph, node)
+    view = deep(node, graph.names)
     ties: list[Tie] = []
     rest: list[Constraint] = []
     for constraint in _with_pairs(view.constraints, node.dims):

@@ -69,7 +69,7 @@ def keep_toeplitz(graph: Graph, node: Node) -> list[StoredTerm] | None:
     if node.order != 2 or node.dims[0] != node.dims[1]:
         return None
     sizes = dict(enumerate(node.dims))
-    terms = [deep(graph, term).product(graph, (0, 1)) for term in terms_of(graph, node)]
+    terms = [deep(term).product(graph, (0, 1)) for term in terms_of(graph, node)]
     if any(drift(term, (1, 1)) != 0 for term in terms):
         return None
     parts = [(1, first(graph, term, 1), (0,)) for term in terms]

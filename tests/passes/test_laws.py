@@ -236,6 +236,17 @@ SOFTPLUS = """
 inputs: {t: [n]}
 functions: {f: {expr: 'sum(log(1 + exp(t)))', wrt: t, emit: [value, gradient]}}
 """
+REGROUPED = """
+inputs: {z: [b, n], H: [b, n, d], u: [d], y: [b]}
+functions:
+  f:
+    where: |
+      a = softmax(z, axis=1)
+      pooled[s, e] = sum(a[s, i]*H[s, i, e], i)
+    expr: sum(y*(pooled @ u))
+    wrt: z
+    emit: [gradient]
+"""
 SIGNS = """
 inputs: {x: [n], y: [n]}
 functions: {f: {expr: 'sum(expm1(-(x - y)))', wrt: y}}
@@ -350,6 +361,7 @@ PASSES = (
     ("use_symmetry", LIKELIHOOD),
     ("mirror_products", WEIGHTED),
     ("add_narrow", SHIFTED),
+    ("recall_names", REGROUPED),
     ("drop_steps", CLIPPED),
     ("select_terms", HUBER),
     ("clip_selections", HUBER),

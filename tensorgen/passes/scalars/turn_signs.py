@@ -30,23 +30,28 @@ def turn_signs(context: Context, roots: Sequence[Node]) -> list[Node]:
     What has a name says what it is, and stays. Ends: each sum is looked at once.
     """
     graph = context.graph
-    kept = {*roots, *graph.names, *graph.suggestions}
     signs: dict[Node, set[int]] = {}
     for node in topological(roots):
         for operand, sign in _readings(node):
-            signs.setdefault(operand, set()).add(sign)
+            if isinstance(operand, Sum):
+                signs.setdefault(operand, set()).add(sign)
+    kept = {*roots, *graph.names, *graph.suggestions}
+    chosen = {
+        node
+        for node, wanted in signs.items()
+        if -1 in wanted and 1 not in wanted and node not in kept
+        if isinstance(node, Sum) and any(x.coefficient < 0 for x in node.terms)
+    }
+    if not chosen:
+        return list(roots)
 
     def turned(node: Node) -> Node:
-        wanted = signs.get(node, set())
-        if node in kept or -1 not in wanted or 1 in wanted:
-            return node
-        if not isinstance(node, Sum) or all(x.coefficient > 0 for x in node.terms):
+        if node not in chosen or not isinstance(node, Sum):
             return node
         axes, sizes = range(node.order), dict(enumerate(node.dims))
         terms = [(-x.coefficient, x.node, x.labels) for x in node.terms]
-        return graph.product(
-            axes, [(graph.sum(axes, terms, sizes), axes)], coefficient=-1
-        )
+        other = graph.sum(axes, terms, sizes)
+        return graph.product(axes, [(other, axes)], coefficient=-1)
 
     return rebuild(graph, roots, turned)
 
