@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, assert_never
 
 from tensorgen.ir.dims import Dim
@@ -45,27 +44,41 @@ def rebuild(
     for the next call with the same `visit`; what has got a name since then gives it
     on, unless nothing is looked at `anew`.
     """
+    return renew(graph, roots, lambda _, own: visit(own), memo, plain=plain, anew=anew)
+
+
+def renew(
+    graph: Graph,
+    roots: Sequence[Node],
+    visit: Callable[[Node, Node], Node],
+    memo: dict[Node, Node] | None = None,
+    *,
+    plain: bool = False,
+    anew: bool = True,
+) -> list[Node]:
+    """Do so with what `visit` makes of a node, and of it over new operands."""
     new: dict[Node, Node] = {} if memo is None else memo
+    made = _plainly if plain else with_operands
     for node in topological(roots, {} if anew else new):
         found = new.get(node)
         if found is None:
-            with graph.without_rewrites() if plain else nullcontext():
-                own = with_operands(graph, node, new)
-            found = new[node] = visit(own)
+            own = made(graph, node, new)
+            found = new[node] = visit(node, own)
         if found is not node:
             carry_names(graph, node, found)
     return [new[root] for root in roots]
+
+
+def _plainly(graph: Graph, node: Node, new: dict[Node, Node]) -> Node:
+    with graph.without_rewrites():
+        return with_operands(graph, node, new)
 
 
 def substituted(
     graph: Graph, roots: Iterable[Node], known: Mapping[Node, Node]
 ) -> list[Node]:
     """Return nodes with others in place of those that are `known`."""
-    roots, new = list(roots), dict(known)
-    for node in topological(roots, known):
-        new[node] = with_operands(graph, node, new)
-        carry_names(graph, node, new[node])
-    return [new[root] for root in roots]
+    return rebuild(graph, [*roots], lambda node: node, {**known}, anew=False)
 
 
 def carry_names(graph: Graph, old: Node, new: Node) -> None:

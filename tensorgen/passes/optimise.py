@@ -45,7 +45,6 @@ from tensorgen.passes.scalars.turn_signs import turn_signs
 from tensorgen.passes.sharing.add_narrow import add_narrow
 from tensorgen.passes.sharing.factor_pairs import factor_pairs
 from tensorgen.passes.sharing.gather_steady import gather_steady
-from tensorgen.passes.sharing.mask_late import mask_late
 from tensorgen.passes.sharing.pair_transposes import pair_transposes
 from tensorgen.passes.sharing.scatter_sums import scatter_sums
 from tensorgen.passes.sharing.share_factors import share_factors
@@ -309,17 +308,10 @@ PASSES = (
     ),
     Pass(
         "factor_pairs",
-        law="A @ B + C @ B = (A + C) @ B",
+        law="A @ B + C @ B = (A + C) @ B, and likewise for a condition i < j",
         needs="pairs, whose operands stand for many factors; a lower modelled cost",
         ends="each step leaves fewer factors over all terms",
         run=_each(factor_pairs),
-    ),
-    Pass(
-        "mask_late",
-        law="a * [i < j] + b * [i < j] = (a + b) * [i < j]",
-        needs="sums of pairs: before, factors of many products are multiplied first",
-        ends="each sum is looked at once",
-        run=_each(mask_late),
     ),
     Pass(
         "share_sums",

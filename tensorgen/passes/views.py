@@ -6,6 +6,7 @@ from collections.abc import (
     Collection,
     Hashable,
     Iterable,
+    Mapping,
     Sequence,
 )
 from dataclasses import dataclass, field
@@ -29,6 +30,13 @@ class View:
     factors: list[Factor] = field(default_factory=list)
     constraints: list[Constraint] = field(default_factory=list)
     sizes: dict[Name, Dim] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, node: Product, without: int = -1) -> View:
+        """Return a product as it stands, without one of its factors."""
+        others = [f for k, f in enumerate(node.factors) if k != without]
+        sizes = dict[Name, Dim](enumerate(node.sizes))
+        return cls(node.coefficient, [*others], [*node.constraints], sizes)
 
     def add(self, node: Node, labels: Sequence[Name], tag: Name = None) -> None:
         """Add a factor; with a tag, its inside, summed labels named by the tag.
@@ -54,6 +62,29 @@ class View:
         self.factors += [(n, tuple(names[x] for x in xs)) for n, xs in node.factors]
         self.constraints += [c.renamed(names.__getitem__) for c in node.constraints]
 
+    def labels(self, without: int = -1) -> set[Name]:
+        """All labels of factors, but for one of these, and of constraints."""
+        found = {
+            x for k, (_, xs) in enumerate(self.factors) if k != without for x in xs
+        }
+        return found.union(*(c.form.labels for c in self.constraints))
+
+    def renamed(self, names: Mapping[Name, Name], without: int = -1) -> View:
+        """Return the same over other labels, without one of the factors."""
+
+        def name(label: Name) -> Name:
+            return names.get(label, label)
+
+        # Some labels stand in constraints alone.
+        left = self.labels(without)
+        factors = [f for k, f in enumerate(self.factors) if k != without]
+        return View(
+            self.coefficient,
+            [(node, tuple(map(name, xs))) for node, xs in factors],
+            [c.renamed(name) for c in self.constraints],
+            {name(x): dim for x, dim in self.sizes.items() if x in left},
+        )
+
     def _scale(self, coefficient: Fraction) -> None:
         if coefficient != 1:  # few do
             self.coefficient *= coefficient
@@ -71,12 +102,11 @@ class View:
 
 def opened(graph: Graph, node: Product, chosen: Collection[int]) -> Node:
     """Return `node` with the chosen factors, where they are products, inlined."""
-    view = View(node.coefficient)
-    view.sizes.update({("", k): dim for k, dim in enumerate(node.sizes)})
+    view = View(node.coefficient, sizes=dict(enumerate(node.sizes)))
     for k, (inner, labels) in enumerate(node.factors):
-        view.add(inner, [("", x) for x in labels], k if k in chosen else None)
-    view.constraints += [c.renamed(lambda x: ("", x)) for c in node.constraints]
-    return view.product(graph, [("", axis) for axis in range(node.order)])
+        view.add(inner, labels, ("factor", k) if k in chosen else None)
+    view.constraints += node.constraints
+    return view.product(graph, range(node.order))
 
 
 def grows(node: Node, cost: CostModel) -> bool:

@@ -13,6 +13,7 @@ from tensorgen.errors import Source, SpecError
 from tensorgen.passes import optimise
 from tensorgen.passes.order import flatten_products
 from tensorgen.passes.order.order_contractions import Contraction
+from tensorgen.passes.sharing import factor_pairs
 from tensorgen.pipeline import compile_spec
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -354,7 +355,6 @@ PASSES = (
     ("apply_inverses", CHAIN),
     ("share_products", INPUTS),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
-    ("mask_late", PAIRS),
     ("share_sums", GAMMA),
     ("fuse_elementwise", LOGISTIC),
     ("gather_steady", LOGISTIC),
@@ -441,6 +441,14 @@ def test_without_sharing_a_repeated_product_is_computed_twice(
     assert "A_x = A @ x" in before
     monkeypatch.setattr(Contraction, "shared", lambda product: None)
     assert "A_x" not in text(REPEATED)
+
+
+def test_without_masks_in_common_each_term_of_a_sum_is_masked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = text(PAIRS)
+    monkeypatch.setattr(factor_pairs, "masks", lambda *_: iter(()))
+    assert text(PAIRS) != before
 
 
 def test_every_law_has_a_witness_and_says_what_it_is() -> None:

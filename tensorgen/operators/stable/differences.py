@@ -19,7 +19,7 @@ from itertools import product
 from typing import TypeGuard
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Product, Ref, Sum, Term, constant_value
+from tensorgen.ir.nodes import Product, Ref, Sum, Term, constant_value, once
 from tensorgen.operators.scalar import power, times, total
 from tensorgen.operators.stable.factors import (
     DEPTH_OF_FACTORS,
@@ -53,6 +53,12 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
             continue
         if first.constraints != second.constraints:
             continue
+        # Sums meet in the same pairs, of which most are in no rule.
+        ratio = (second.coefficient / first.coefficient).as_integer_ratio()
+        pair = (terms[m].ref, terms[k].labels, ratio)
+        tried: set[object] = once(terms[k].node, rewritten, set)
+        if pair in tried:
+            continue
         difference = over(first, second)
         others = [t for n, t in enumerate(terms) if n not in (k, m)]
         for rule in (_by_rule, _covariance):
@@ -62,6 +68,7 @@ def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
         parts = _quotient(graph, first, second, difference)
         if parts is not None:
             return [*others, *parts]
+        tried.add(pair)
     opened = _opened(graph, terms)
     return None if opened is None else rewritten(graph, opened)
 

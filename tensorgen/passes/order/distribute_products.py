@@ -246,12 +246,8 @@ def _distributed(
     terms = []
     axes = range(node.order)
     for chosen in product(centred(graph, factor), repeat=power):
-        view = View(node.coefficient * prod(term.coefficient for term in chosen))
-        view.sizes.update(enumerate(node.sizes))
-        for k, (other, xs) in enumerate(node.factors):
-            if k != place:
-                view.add(other, xs)
-        view.constraints += node.constraints
+        view = View.of(node, without=place)
+        view.coefficient *= prod(term.coefficient for term in chosen)
         for term in chosen:
             inside = [labels[a] for a in term.labels]
             view.add(term.node, inside, "term" if known.opens(term.node) else None)

@@ -18,10 +18,10 @@ from tensorgen.ir.nodes import (
     topological,
     use_counts,
 )
-from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.ir.rebuild import renew
 from tensorgen.passes.context import Context
 from tensorgen.passes.order.distribute_products import distribute_products
-from tensorgen.passes.order.factor_sums import Effort, factor_sum
+from tensorgen.passes.order.factor_sums import Effort, Factored, factor_sum
 from tensorgen.passes.order.mask_factors import mask_factors
 from tensorgen.passes.order.merge_sums import merge_sums
 from tensorgen.passes.order.open_products import open_products
@@ -37,7 +37,8 @@ def flatten_products(context: Context, roots: Sequence[Node]) -> list[Node]:
 
     A later round sees what an earlier one has uncovered.
     """
-    current, effort = list(roots), Effort()
+    factored: Factored = context.cost.once(flatten_products, dict)
+    current, effort = list(roots), Effort(factored=factored)
     for _ in range(FLATTENING_ROUNDS):
         before, current = current, _round(context, current, effort, RULES)
         if before == current:
@@ -68,20 +69,19 @@ def _round(
             node = rule.run(known, node)
         return node
 
-    new: dict[Node, Node] = {}
-    graph = context.graph
+    def visit(old: Node, node: Node) -> Node:
+        found = rewritten(node)
+        if old in named:
+            named.add(found)
+        elif uses[old] == 1 or old in applied:
+            known.private.add(found)
+        return found
+
     # A name keeps what is formed together, but does not make it formed.
-    named = _formed(roots, order) & graph.names.keys()
+    named = _formed(roots, order) & context.graph.names.keys()
     known = Round(context, effort, named, set(), rewritten)
     applied = _applied(roots, order)
-    for node in order:
-        new[node] = rewritten(with_operands(graph, node, new))
-        carry_names(graph, node, new[node])
-        if node in named:
-            named.add(new[node])
-        elif uses[node] == 1 or node in applied:
-            known.private.add(new[node])
-    return [new[root] for root in roots]
+    return renew(context.graph, roots, visit)
 
 
 def _formed(roots: Sequence[Node], order: Sequence[Node]) -> set[Node]:

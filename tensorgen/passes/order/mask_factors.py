@@ -119,13 +119,7 @@ def _where_read(graph: Graph, condition: Ref, ref: Ref) -> Ref:
 
 def _apart(graph: Graph, node: Product, place: int, parts: list[Ref]) -> Node:
     """The contraction with these factors instead of the one at a place."""
-    view = View(node.coefficient)
-    view.sizes.update(enumerate(node.sizes))
-    labels = node.factors[place].labels
-    for k, (other, xs) in enumerate(node.factors):
-        if k != place:
-            view.add(other, xs)
+    view, labels = View.of(node, without=place), node.factors[place].labels
     for inner, axes in parts:
         view.add(inner, [labels[x] for x in axes])
-    view.constraints += node.constraints
     return view.product(graph, range(node.order))

@@ -25,10 +25,6 @@ Price = Callable[[float, Span, bool, int], float]
 the number of its factors."""
 
 
-Side = tuple[int, bool, int, int]
-"""A subset, whether it has factors, what it keeps, and the constraints within it."""
-
-
 @dataclass(frozen=True)
 class Plan:
     """The best tree found for the factors of a product, and its cost."""
@@ -164,46 +160,6 @@ class Network:
         every = reduce(or_, inside)
         terms = Span(self.size(every))
         return self.price(self.size(out), terms, bool(every & ~out), len(read))
-
-    def side(self, mask: int) -> Side:
-        """A subset as one of two parts."""
-        known = self._memo.applicable(self.labels(mask))
-        return mask, bool(mask & self.read), self.kept(mask), known
-
-    def spent_on_two(self, whole: int) -> Callable[[Side, Side], float]:
-        """What `spent` is of two parts, of which a search tries many."""
-        memo, out, full = self._memo, self.kept(whole), whole == self.full
-        inside = self.labels(whole) | (self.out if full else 0)
-        news = memo.applicable(inside) & memo.between
-        factors, loose, links = len(self.factors), len(self.loose), self.links
-        free = whole & ~self.read
-        known: dict[tuple[int, int], float] = {}
-
-        def spent(first: Side, second: Side) -> float:
-            (one, reads, left, before), (two, also, right, beside) = first, second
-            if not (reads or also):
-                return 0.0
-            kept = (left, right) if reads and also else (left if reads else right,)
-            if links and reads and also and self._pairs_unread(whole, left, right):
-                return inf
-            now = news & ~(before | beside)
-            if links:
-                apart = free & ~((one if reads else 0) | (two if also else 0))
-                now |= apart >> factors << loose
-            if now:
-                key = (now, full, out, kept)
-                found = memo.prices.get(key)
-                if found is None:
-                    found = memo.prices[key] = self._applied(*key)
-                return found
-            every, count = kept[0] | kept[-1], len(kept)
-            if (every, count) not in known:
-                terms, sums = Span(self.size(every)), bool(every & ~out)
-                found = self.price(self.size(out), terms, sums, count)
-                known[every, count] = found
-            return known[every, count]
-
-        return spent
 
     def _pairs_unread(self, whole: int, first: int, second: int) -> bool:
         """Whether all pairs are made of rows that one entry reads together later.

@@ -29,6 +29,7 @@ from tensorgen.passes.order.search_trees import EXACT, best_tree
 from tensorgen.passes.readings.gather_between import gather_between
 from tensorgen.passes.readings.gather_by_key import gather_by_key, gather_by_limit
 from tensorgen.passes.readings.near_keys import nearer
+from tensorgen.passes.views import is_elementwise
 
 
 def order_contractions(
@@ -62,9 +63,8 @@ def order_product(graph: Graph, node: Node, cost: CostModel) -> Node:
         # Rows of a list are part of what reads them: that may be the same again.
         if found is not node:
             return order_product(graph, found, cost)
-    if len(node.factors) < 2:
-        return node
-    if len(node.factors) == 2 and not _needs_presum(node):
+    # Of two factors, one may be summed before it is multiplied.
+    if len(node.factors) < (2 if node.inner else 3):
         return node
     elementwise = _is_elementwise(node)
     if elementwise and not node.constraints:
@@ -83,9 +83,9 @@ def _is_elementwise(node: Product) -> bool:
 
     Labels that deltas tie are one, though one of them may range further than another.
     """
+    if not node.constraints:
+        return is_elementwise(node)
     full = set(range(node.order))
-    if not node.inner and not node.constraints:
-        return all(set(f.labels) == full for f in node.factors)
     of = {x: x for x in range(len(node.sizes))}
     for kind, form in node.constraints:
         ends = [atom for atom, _ in form.terms if not isinstance(atom, Lookup)]
@@ -109,15 +109,15 @@ def _filtered_first(
     best: tuple[float, Node] | None = None
     for part, whole in _convolutions(graph, node, cost):
         if isinstance(part, Product) and isinstance(whole, Product):
-            price = _price(graph, part, cost) + _price(graph, whole, cost)
+            price = best_price(graph, part, cost) + best_price(graph, whole, cost)
             if price < most and (best is None or price < best[0]):
                 best = price, whole
     return best[1] if best else None
 
 
-def _price(graph: Graph, node: Product, cost: CostModel) -> float:
-    """What a product costs in its best order; one of two factors has no other."""
-    if len(node.factors) == 2:
+def best_price(graph: Graph, node: Node, cost: CostModel) -> float:
+    """What a node costs in its best order; a product of two factors has no other."""
+    if not isinstance(node, Product) or len(node.factors) < 3:
         return cost.work(node)
     return Contraction(graph, node, cost).plan().cost
 
@@ -166,6 +166,8 @@ def _by_rows(graph: Graph, node: Product, cost: CostModel) -> Iterator[Contracti
     factors that have the axis of the result alone, or with all; and what is added up by
     keys of keys may be so at once.
     """
+    if not node.constraints:
+        return
     sizes: dict[Label, Dim] = dict(enumerate(node.sizes))
     axes = range(node.order)
     plain = eliminated(node.constraints, axes)
@@ -199,11 +201,6 @@ def _apart(
         labels = tuple(names.get(x, x) for x in ref.labels)
         factors[place] = Ref(ref.node, labels)
     return tuple(factors), own, more
-
-
-def _needs_presum(node: Product) -> bool:
-    """Whether a summed label stands in one factor alone, beside another factor."""
-    return bool(node.inner)
 
 
 class Contraction:
@@ -253,7 +250,7 @@ class Contraction:
         alone = self.plan().cost
         best: tuple[float, Contraction] | None = None
         for first, second in self._repeats():
-            once = self._plan_of(first)
+            once = best_price(self.graph, self.intermediate(first).node, self.cost)
             reduced = self._replaced(first, second)
             if reduced is None:
                 continue
@@ -282,12 +279,6 @@ class Contraction:
                 if node in seen and not seen[node] & mask:
                     yield seen[node], mask
                 seen.setdefault(node, mask)
-
-    def _plan_of(self, mask: int) -> float:
-        node, _ = self.intermediate(mask)
-        if isinstance(node, Product) and len(node.factors) > 1:
-            return Contraction(self.graph, node, self.cost).plan().cost
-        return 0.0
 
     def _replaced(self, first: int, second: int) -> Contraction | None:
         both = first | second

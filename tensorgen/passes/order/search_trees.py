@@ -204,7 +204,6 @@ class Subsets:
         self.limit = inf
         if len(leaves) >= PART and not network.constrained:
             self.limit = (Greedy(network, leaves, effort).run(1) + sum(alone)) * NEAR
-        self.sides = [*map(network.side, self.masks)] if network.constrained else []
         self.lone = set_of(
             k for k, (mask, _) in enumerate(leaves) if not mask & network.read
         )
@@ -263,13 +262,12 @@ class Subsets:
         tries = [(a, 0) for a in splits(s)]
         tries += [(a, own) for a in splits(s ^ own)] if own else []
         self.effort.spend(len(tries) // 2)
-        price, sides = network.spent_on_two(masks[s]), self.sides
         for a, left in tries:
             b = s ^ left ^ a
             spent = costs[a] + costs[b]
             if spent >= least:
                 continue
-            spent += price(sides[a], sides[b])
+            spent += network.spent(masks[s], masks[a], masks[b])
             if spent < least:
                 least, cut, without = spent, a, left
         parts = (cut, s ^ without ^ cut, *(1 << k for k in members(without)))

@@ -31,14 +31,17 @@ def add_narrow(context: Context, roots: Sequence[Node]) -> list[Node]:
 
 
 def _gathered(graph: Graph, node: Sum) -> Node:
-    kept = [t for t in node.terms if len(t.labels) == node.order or is_sparse(t.node)]
+    kept: list[Term] = []
+    narrow: list[Term] = []
+    for term in node.terms:
+        whole = len(term.labels) == node.order or is_sparse(term.node)
+        (kept if whole else narrow).append(term)
     groups: dict[frozenset[int], list[Term]] = {}
-    for term in sorted(node.terms, key=lambda term: -len(term.labels)):
-        if term not in kept:
-            # What has fewer axes yet joins the first that has them all.
-            fitting = (own for own in groups if own.issuperset(term.labels))
-            own = next(fitting, frozenset(term.labels))
-            groups.setdefault(own, []).append(term)
+    for term in sorted(narrow, key=lambda term: -len(term.labels)):
+        # What has fewer axes yet joins the first that has them all.
+        fitting = (own for own in groups if own.issuperset(term.labels))
+        own = next(fitting, frozenset(term.labels))
+        groups.setdefault(own, []).append(term)
     if all(len(group) == 1 for group in groups.values()) or len([*kept, *groups]) < 2:
         return node
     with graph.without_rewrites():  # which have seen the sum as a whole

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.nodes import Node, Product, Sum, Term, topological, use_counts
-from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.ir.nodes import Node, Product, Sum, use_counts
+from tensorgen.ir.rebuild import renew
 from tensorgen.passes.context import Context
+from tensorgen.passes.order.common_parts import factors, masks
 from tensorgen.passes.order.factor_sums import Effort, factor_sum
 from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.passes.views import is_elementwise
@@ -19,7 +20,7 @@ from tensorgen.prices.limits import FACTORED_TERMS
 
 
 def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
-    """Return `roots` with operands that terms of a sum share outside of it.
+    """Return `roots` with operands and masks that terms of a sum share outside of it.
 
     Fires where the modelled cost falls, in terms that nothing else needs. Nothing is
     multiplied out: a difference stays one, and one of products becomes a product with a
@@ -37,28 +38,29 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
             return False
         return node in private or node not in uses
 
-    new: dict[Node, Node] = {}
-    for node in topological(roots):
-        found = with_operands(graph, node, new)
-        if isinstance(found, Sum) and _may_factor(found):
-            factored = factor_sum(graph, found, cost, opens, effort=effort)
-            if factored is not found:
+    def visit(old: Node, node: Node) -> Node:
+        found = node
+        if isinstance(node, Sum) and len(node.terms) <= FACTORED_TERMS:
+            entries = all(_is_entrywise(term.node) for term in node.terms)
+            kinds = (masks,) if entries else (masks, factors)
+            factored = factor_sum(graph, node, cost, opens, kinds=kinds, effort=effort)
+            if factored is not node:
                 (other,) = order_contractions(graph, [factored], cost)
-                if context.price([other]) < context.price([found]):
+                if context.price([other]) < context.price([node]):
                     found = other
-        new[node] = found
-        carry_names(graph, node, found)
-        if uses[node] == 1 and (found is node or found not in uses):
+        if uses[old] == 1 and (found is old or found not in uses):
             private.add(found)
-    return [new[root] for root in roots]
+        return found
+
+    return renew(graph, roots, visit)
 
 
-def _may_factor(node: Sum) -> bool:
-    few = len(node.terms) <= FACTORED_TERMS
-    return few and not all(map(_is_entrywise, node.terms))
-
-
-def _is_entrywise(term: Term) -> bool:
-    """Whether each entry of a term is made of single entries, as far as one can see."""
-    node = term.node
-    return not isinstance(node, Product) or is_elementwise(node)
+def _is_entrywise(node: Node) -> bool:
+    """Whether each entry is made of single entries, as far as one can see."""
+    if not isinstance(node, Product):
+        return True
+    if node.constraints and not node.inner and len(node.factors) == 1:
+        (core, _), ties = node.factors[0], node.constraints
+        masked = all(c.kind == "ge" and len(c.form.labels) > 1 for c in ties)
+        return masked and _is_entrywise(core)
+    return is_elementwise(node)

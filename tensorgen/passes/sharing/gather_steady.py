@@ -17,7 +17,7 @@ from tensorgen.ir.nodes import Node, Product, Sum, entries
 from tensorgen.ir.patterns import pattern_of
 from tensorgen.ir.rebuild import rebuild
 from tensorgen.passes.context import Context
-from tensorgen.passes.order.order_contractions import Contraction
+from tensorgen.passes.order.order_contractions import Contraction, best_price
 from tensorgen.passes.order.search_trees import EXACT
 from tensorgen.passes.rates import Rate, Rates
 from tensorgen.passes.views import is_sparse
@@ -74,7 +74,7 @@ class Gathering:
             return None
         whole = Contraction(self.graph, node, self.cost)
         best: tuple[float, Node] | None = None
-        limit = _price(whole)
+        limit = whole.plan().cost
         for chosen in self._groups(node, steady, rate):
             group, labels = whole.intermediate(sum(1 << k for k in chosen))
             if not isinstance(group, Product):
@@ -88,7 +88,7 @@ class Gathering:
                 coefficient=node.coefficient,
                 sizes=dict(enumerate(node.dims)),
             )
-            price = self._once(group) + self._each_time(reduced)
+            price = self._once(group) + best_price(self.graph, reduced, self.cost)
             if price < (limit if best is None else best[0]):
                 best = price, reduced
         return best[1] if best else None
@@ -119,12 +119,7 @@ class Gathering:
         """The share of a call in what is computed once."""
         if pattern_of(group).key in self.known:
             return 0.0
-        return _price(Contraction(self.graph, group, self.cost)) / CALLS_OF_A_PROBLEM
-
-    def _each_time(self, node: Node) -> float:
-        if isinstance(node, Product) and len(node.factors) > 1:
-            return _price(Contraction(self.graph, node, self.cost))
-        return self.cost.work(node)
+        return best_price(self.graph, group, self.cost) / CALLS_OF_A_PROBLEM
 
     # Sums
 
@@ -145,7 +140,3 @@ class Gathering:
         inner = self.graph.sum(axes, steady)
         rest = [term for term in node.terms if term not in steady]
         return self.graph.sum(axes, [(1, inner, axes), *rest])
-
-
-def _price(contraction: Contraction) -> float:
-    return contraction.plan().cost

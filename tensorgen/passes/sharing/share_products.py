@@ -33,7 +33,7 @@ from tensorgen.ir.nodes import (
     use_counts,
 )
 from tensorgen.ir.patterns import pattern_of, product_pattern
-from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.ir.rebuild import renew
 from tensorgen.passes.context import Context
 from tensorgen.passes.order.order_contractions import order_product
 from tensorgen.passes.views import Name, View
@@ -80,10 +80,10 @@ class Sharing:
         is `gone` is made no more.
         """
         self.context = context
-        self.roots = roots
+        self.roots, self.asked = roots, {*roots}
         self.uses = use_counts(roots)
         self.certain = dict.fromkeys(context.certain(roots))
-        self.private = {x for x, n in self.uses.items() if n == 1} - {*roots}
+        self.private = {x for x, n in self.uses.items() if n == 1} - self.asked
         self.new: dict[Node, Node] = {}
         self.made: dict[Node, dict[Node, Made]] = {}
         self.seen: dict[Hashable, Node] = {}
@@ -95,21 +95,21 @@ class Sharing:
 
     def run(self) -> list[Node]:
         """Return the new roots."""
-        graph, new, asked = self.context.graph, self.new, {*self.roots}
-        for node in topological(self.roots):
-            found = self._visit(with_operands(graph, node, new))
-            # What is asked for stays apart, so that no result is another one's memory.
-            if not (node in asked or node in graph.names or found in self.reused):
-                found = self._turned_over(found)
-            new[node] = found
-            carry_names(graph, node, found)
-            if self.uses[node] == 1 and found not in self.uses:
-                self.private.add(found)
-            if node in self.certain:
-                self._note(found)
-                if _is_array(found):
-                    self.seen.setdefault(pattern_of(found).key, found)
-        return [new[root] for root in self.roots]
+        return renew(self.context.graph, self.roots, self._shared, self.new)
+
+    def _shared(self, old: Node, node: Node) -> Node:
+        found = self._visit(node)
+        # What is asked for stays apart, so that no result is another one's memory.
+        apart = old in self.asked or old in self.context.graph.names
+        if not (apart or found in self.reused):
+            found = self._turned_over(found)
+        if self.uses[old] == 1 and found not in self.uses:
+            self.private.add(found)
+        if old in self.certain:
+            self._note(found)
+            if _is_array(found):
+                self.seen.setdefault(pattern_of(found).key, found)
+        return found
 
     def _note(self, node: Node) -> None:
         """Let a product that is made be reused, where no mode sets the order."""

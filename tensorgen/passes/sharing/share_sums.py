@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tensorgen.ir.nodes import Node, Sum, Term, topological
-from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.ir.rebuild import renew
 from tensorgen.passes.context import Context
 from tensorgen.prices.thresholds import TERMS_SHARED
 
@@ -26,21 +26,20 @@ def share_sums(context: Context, roots: Sequence[Node]) -> list[Node]:
     if not parts:
         return list(roots)
     graph, new = context.graph, dict[Node, Node]()
+
+    def visit(old: Node, node: Node) -> Node:
+        part, ratio = parts.get(old, (None, Fraction(0)))
+        if not isinstance(old, Sum) or part not in new:
+            return node
+        terms = [t._replace(node=new[t.node]) for t in _rest(old, part)]
+        axes = tuple(range(part.order)) if part.order else ()
+        terms.append(Term(ratio, new[part], axes))
+        with graph.without_rewrites():  # which have seen the sum as a whole
+            return graph.sum(range(old.order), terms, dict(enumerate(old.dims)))
+
     # Parts come first, the shortest before those that have it as a part.
     first = sorted({part for part, _ in parts.values()}, key=_rank)
-    for node in topological([*first, *roots]):
-        found = with_operands(graph, node, new)
-        part, ratio = parts.get(node, (None, Fraction(0)))
-        if isinstance(node, Sum) and part in new:
-            terms = [t._replace(node=new[t.node]) for t in _rest(node, part)]
-            axes = tuple(range(part.order)) if part.order else ()
-            terms.append(Term(ratio, new[part], axes))
-            sizes = dict(enumerate(node.dims))
-            with graph.without_rewrites():  # which have seen the sum as a whole
-                found = graph.sum(range(node.order), terms, sizes)
-        new[node] = found
-        carry_names(graph, node, found)
-    return [new[root] for root in roots]
+    return renew(graph, [*first, *roots], visit, new)[len(first) :]
 
 
 def _parts(sums: Sequence[Sum]) -> dict[Node, tuple[Sum, Fraction]]:

@@ -6,8 +6,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, Product, delta, indicator, topological
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.order.order_contractions import Contraction, order_contractions
-from tensorgen.passes.order.pairs import splits
+from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.prices.price_table import SCATTERED
 
 n, m = map(Dim.of, "nm")
@@ -58,28 +57,3 @@ def test_factors_tied_through_an_axis_are_multiplied_entry_by_entry() -> None:
     )
     (ordered,) = order_contractions(g, [node], COST)
     assert max(orders(ordered)) == 2
-
-
-def test_two_parts_cost_what_all_parts_cost() -> None:
-    """A search asks for two parts at a time, and has looked up what stays the same."""
-    g = Graph()
-    row, column = (g.input(name, [n], index=m) for name in ("row", "column"))
-    u, v = g.input("u", [m]), g.input("v", [m])
-    w, a = g.input("w", [n]), g.input("a", [n, m])
-    links = [
-        delta({"i": 1, Lookup(row, ("e",)): -1}),
-        delta({"j": 1, Lookup(column, ("e",)): -1}),
-    ]
-    order = indicator({"i": 1, "k": -1})
-    factors = [(u, "i"), (v, "j"), (w, "e"), (a, "ek")]
-    for out, constraints in (("", links), ("i", links), ("k", [*links, order])):
-        node = g.product(out, factors, constraints=constraints)
-        assert isinstance(node, Product)
-        network = Contraction(g, node, COST).network
-        assert network.constrained
-        for whole in range(1, network.full + 1):
-            price = network.spent_on_two(whole)
-            for one in splits(whole):
-                other = whole ^ one
-                found = price(network.side(one), network.side(other))
-                assert found == network.spent(whole, one, other)

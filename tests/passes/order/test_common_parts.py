@@ -9,6 +9,13 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Product, indicator
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
+from tensorgen.passes.cost import CostModel
+from tensorgen.passes.order.common_parts import masks
+from tensorgen.passes.order.factor_sums import factor_sum
+from tensorgen.verify.interpret import evaluate
 
 SPEC = """
 tensorgen: 1
@@ -42,3 +49,24 @@ def test_slopes_of_pairs_are_masked_once(expr: str) -> None:
     slope = 6 / squares**4 - 12 / squares**7
     want = (slope[:, :, None] * difference).sum(axis=1)
     np.testing.assert_allclose(module.f_grad(x), want, rtol=1e-12)
+
+
+def test_an_axis_that_a_mask_alone_has_is_not_summed() -> None:
+    graph = Graph()
+    later = indicator({"j": 1, "i": -1}, -1)
+    terms = []
+    for name in "ab":
+        array = graph.input(name, ["n"])
+        sizes = {"j": array.dims[0]}
+        term = graph.product("ij", [(array, "i")], constraints=[later], sizes=sizes)
+        terms.append((1, term, "ij"))
+    whole = graph.sum("ij", terms)
+
+    def opens(node: object) -> bool:
+        return isinstance(node, Product)
+
+    found = factor_sum(graph, whole, CostModel({}), opens, kinds=(masks,))
+    assert isinstance(found, Product) and len(found.constraints) == 1
+    given = {"a": np.array([1.0, 2, 3]), "b": np.array([5.0, 7, 9])}
+    want, got = evaluate([whole, found], given, FUNCTIONS, OPERATORS)
+    np.testing.assert_array_equal(got, want)
