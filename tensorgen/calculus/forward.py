@@ -39,7 +39,7 @@ def pushforward(
         if tangent is None:
             continue
         stored[node] = tangent
-        call_derivative(graph, "{}_dot", node, tangent)
+        call_derivative(graph, "jac_{}" if extra else "{}_dot", node, tangent)
     return [stored.get(root, graph.zeros((*root.dims, *extra))) for root in roots]
 
 
