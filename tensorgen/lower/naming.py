@@ -280,7 +280,7 @@ class Naming:
     def _part(self, node: Node | None, value: Array, room: int) -> Array | None:
         """The part whose naming leaves the shortest texts.
 
-        One that is called something already and takes no more room comes first, if
+        Of those with as many axes one that is called something already comes first, if
         both texts fit with it.
         """
         whole = length(value, words=True)
@@ -298,7 +298,7 @@ class Naming:
             part
             for part in reversed(left)
             if self._inline[part] in told and left[part] <= room
-            if best is not None and part.order <= best.order
+            if best is not None and part.order == best.order
         ]
         return min(called, key=lambda part: left[part], default=best)
 

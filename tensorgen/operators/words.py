@@ -107,12 +107,6 @@ def call_derivative(graph: Graph, form: str, node: Node, derivative: Node) -> No
         graph.derived.setdefault(derivative, form.format(word))
 
 
-def multiple(word: str, times: Fraction) -> str | None:
-    """What so many times a value is called, if that has a word that is short."""
-    form = _MULTIPLES.get(times)
-    return form.format(word) if form and fits(form.format(word)) else None
-
-
 def fits(word: str) -> bool:
     """Whether a word is short enough for a name."""
     return len(word) <= LONGEST and word.count("_") < _MOST_PARTS

@@ -16,7 +16,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Map, Node, Product, Sum, children, once, topological
 from tensorgen.ir.patterns import pattern_of
 from tensorgen.ir.rebuild import merged, with_operands
-from tensorgen.operators.words import multiple
+from tensorgen.operators.words import fits
 from tensorgen.passes.context import Context
 from tensorgen.passes.views import opened
 from tensorgen.prices.limits import OPENED_FACTORS
@@ -25,7 +25,7 @@ from tensorgen.prices.limits import OPENED_FACTORS
 def recall_names(context: Context, roots: Sequence[Node]) -> Sequence[Node]:
     """Call nodes below `roots` what nodes of equal values are called; return `roots`.
 
-    Those that are a few times as large, or negative, are called so.
+    Their negatives are called so.
 
     Ends: nothing is made but names.
     """
@@ -42,8 +42,8 @@ def recall_names(context: Context, roots: Sequence[Node]) -> Sequence[Node]:
             key, scale = _key(graph, node)
             for other in others:
                 same, own = _key(graph, other)
-                word = multiple(called[other], scale / own) if key == same else None
-                if word:
+                word = called[other] if scale == own else f"neg_{called[other]}"
+                if key == same and abs(scale) == abs(own) and fits(word):
                     graph.derived.setdefault(node, word)
                     break
     return roots

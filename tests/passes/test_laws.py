@@ -240,17 +240,11 @@ REGROUPED = """
 inputs: {z: [b, n], H: [b, n, d], u: [d], y: [b]}
 functions:
   f:
-    where: |
-      a = softmax(z, axis=1)
-      pooled[s, e] = sum(a[s, i]*H[s, i, e], i)
-    expr: sum(y*(pooled @ u))
+    where: a = softmax(z, axis=1)
+    expr: sum(log(1 + exp(-y[s]*sum(a[s, i]*H[s, i, e]*u[e], i, e))), s)
     wrt: z
-    emit: [gradient]
 """
-SIGNS = """
-inputs: {x: [n], y: [n]}
-functions: {f: {expr: 'sum(expm1(-(x - y)))', wrt: y}}
-"""
+SIGNS = "inputs: {x: [n]}\nfunctions: {f: {expr: 'sum(expm1(-(x - 2)))', wrt: x}}\n"
 HUBER = """
 inputs: {x: [n]}
 functions: {f: {expr: 'sum(where(abs(x) <= 1, x**2 / 2, abs(x) - 0.5))', wrt: x}}
@@ -258,11 +252,7 @@ functions: {f: {expr: 'sum(where(abs(x) <= 1, x**2 / 2, abs(x) - 0.5))', wrt: x}
 CLIPPED = """
 inputs: {x: [n]}
 functions:
-  f:
-    where: t = clip(x, -1, 1)
-    expr: sum(t*(x - t/2)) + sum(x**3)
-    wrt: x
-    emit: [gradient]
+  f: {where: 't = clip(x, -1, 1)', expr: sum(t*(x - t/2)) + sum(x**3), wrt: x}
 """
 WEIGHTED = """
 inputs: {X: [m, n], p: {shape: [m], positive: true}}
