@@ -83,6 +83,13 @@ def test_a_number_that_cancels_opens_no_named_array() -> None:
     assert "h ** 2" not in found["_area_grad"] + found["_area_hess"]
 
 
+def test_a_product_with_a_hessian_calls_what_it_repeats_under_other_names() -> None:
+    found = bodies(FILM)
+    assert "q_squared = q ** 2" in found["_area_parts"]
+    assert "_area_parts(" in found["area_hvp"]
+    assert "np.sqrt(" not in found["area_hvp"]
+
+
 def test_entries_of_a_named_concatenation_are_read_of_it() -> None:
     found = bodies(GRADES)
     assert all("np.pad" not in body for body in found.values())

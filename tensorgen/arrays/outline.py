@@ -32,6 +32,7 @@ from tensorgen.arrays.statements import (
     operands,
 )
 from tensorgen.arrays.units import (
+    Expansion,
     Units,
     changed_to,
     dims_of,
@@ -242,18 +243,7 @@ def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
     own, cut = Units.of(piece.code), Units.of(code)
     if own is None or cut is None:
         return None
-    same = {x: x for x in own.owner}
-    known = {
-        own.key(unit, same): unit for unit, places in enumerate(own.units) if places
-    }
-    known.pop(None, None)
-    names: dict[str, str] = {}  # what is repeated, by its name in the piece
-    again: dict[int, tuple[str, ...]] = {}
-    for unit, places in sorted(enumerate(cut.units), key=lambda pair: pair[1]):
-        found = known.get(cut.key(unit, names)) if places else None
-        if found is not None:
-            again[unit] = cut.bound(unit)
-            names |= zip(cut.bound(unit), own.bound(found), strict=True)
+    again, names = _repeated(own, cut, piece.code, code)
     while True:
         lines = cut.statements(u for u, _ in enumerate(cut.units) if u not in again)
         read = {x for line in lines for x in mentioned(line)} | named(code.returns)
@@ -285,6 +275,41 @@ def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
             shared = op.base and name
             change[one] = variable(name, one.dims, one.kind, shared, op.boxed)
     return changed_to(rest, change)
+
+
+def _repeated(
+    own: Units, cut: Units, piece: Code, code: Code
+) -> tuple[dict[int, tuple[str, ...]], dict[str, str]]:
+    """The units of code that a piece has too, and what their names are in the piece.
+
+    They are the same by what they compute, whatever of it has a name: in one `q**2`
+    stands where in the other `q_squared` does.
+    """
+    same = {x: x for x in own.owner}
+    alike = {
+        own.key(unit, same): unit for unit, places in enumerate(own.units) if places
+    }
+    alike.pop(None, None)
+    values: dict[Array, str] = {}
+    theirs = Expansion(piece)
+    for unit, _ in own.in_order():
+        if (line := own.single(unit)) is not None:
+            values.setdefault(theirs.value_of(line), line.name)
+    again: dict[int, tuple[str, ...]] = {}
+    names: dict[str, str] = {}
+    ours = Expansion(code)
+    for unit, bound_ in cut.in_order():
+        line = cut.single(unit)
+        found = None if line is None else values.get(ours.value_of(line))
+        if line is not None and found is not None:
+            names[line.name] = found
+        elif (other := alike.get(cut.key(unit, names))) is not None:
+            names |= zip(bound_, own.bound(other), strict=True)
+            ours.call(dict(zip(bound_, own.bound(other), strict=True)))
+        else:
+            continue
+        again[unit] = bound_
+    return again, names
 
 
 def _outline(

@@ -132,6 +132,16 @@ class Units:
         lines = (self.lines[k] for k in self.units[unit])
         return tuple(dict.fromkeys(x for line in lines for x, _ in bindings(line)))
 
+    def in_order(self) -> list[tuple[int, tuple[str, ...]]]:
+        """The units, in the order of their first statements, and what they bind."""
+        order = sorted((places, unit) for unit, places in enumerate(self.units))
+        return [(unit, self.bound(unit)) for places, unit in order if places]
+
+    def single(self, unit: int) -> Let | None:
+        """The statement of a unit that only gives a value a name."""
+        lines = [self.lines[k] for k in self.units[unit]]
+        return lines[0] if len(lines) == 1 and isinstance(lines[0], Let) else None
+
     def key(self, unit: int, names: Mapping[str, str]) -> object:
         """What equal units share: their statements, whatever their own names are.
 
@@ -157,6 +167,33 @@ class Units:
             replace(line, name=own[line.name]) if isinstance(line, Let) else line
             for line in found
         )
+
+
+class Expansion:
+    """What values are made of, over what is no mere name for a value."""
+
+    def __init__(self, code: Code) -> None:
+        """Begin with all names as they are."""
+        self.variables: dict[str, list[Array]] = {}
+        for one in variables_of(code):
+            assert isinstance(one.op, Variable)
+            self.variables.setdefault(one.op.name, []).append(one)
+        self.known: dict[Array, Array] = {}
+
+    def value_of(self, line: Let) -> Array:
+        """The value that a statement gives a name, which stands for it from here on."""
+        value = replacing(dict(self.known))(line.value)
+        self.known |= dict.fromkeys(self.variables.get(line.name, ()), value)
+        return value
+
+    def call(self, names: Mapping[str, str]) -> None:
+        """Call variables what they are called elsewhere."""
+        for name, other in names.items():
+            for one in self.variables.get(name, ()):
+                op = one.op
+                assert isinstance(op, Variable)
+                base = other if op.base == name else op.base
+                self.known[one] = variable(other, one.dims, one.kind, base, op.boxed)
 
 
 def _shows(value: Array, inputs: Collection[str]) -> bool:
