@@ -237,13 +237,15 @@ def _time(code: Code, speed: Speed) -> float:
 def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
     """What is left of a function's code behind the call of a piece, which it repeats.
 
-    None where it repeats little, or would take longer so or hold more.
+    None where it repeats little, or not less than both would then compute, or would take
+    longer so or hold more.
     """
     freed, code = code, _kept(code)
     own, cut = Units.of(piece.code), Units.of(code)
     if own is None or cut is None:
         return None
     again, names = _repeated(own, cut, piece.code, code)
+    twice = 0  # statements of both that the piece does not hand out
     while True:
         lines = cut.statements(u for u, _ in enumerate(cut.units) if u not in again)
         read = {x for line in lines for x in mentioned(line)} | named(code.returns)
@@ -256,9 +258,10 @@ def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
             break
         for unit in hidden:
             del again[unit]
+            twice += len(cut.units[unit])
     rest = Code(lines, code.returns, code.refusals)
     local = {x for line in lines for x, _ in bindings(line)}
-    if len(code.statements) - len(lines) <= CALLS_SAVED or (
+    if len(code.statements) - len(lines) <= CALLS_SAVED + twice or (
         not piece.held and not local.isdisjoint(piece.outputs)
     ):
         return None
