@@ -138,6 +138,10 @@ fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
 ablation: $(DEV)  ## what each law changes, by leaving it out; keeps the outcome
 	PYTHONPATH=. $(ONE_THREAD) $(BIN)/python benchmarks/ablation.py
 
+.PHONY: names
+names: $(DEV)  ## how values in emitted functions are called; keeps the outcome
+	PYTHONPATH=. $(BIN)/python benchmarks/names.py
+
 .PHONY: corpus
 corpus: $(DEV)  ## specs as people of many fields write them; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.corpus.run
