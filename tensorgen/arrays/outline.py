@@ -360,7 +360,7 @@ def _outline(
         if held:
             known |= _parts_of(whole, outputs, held)
     for name in forms.places:
-        rests = (changed_to(code, known) for code in forms.rests(name, shared))
+        rests = [changed_to(code, known) for code in forms.rests(name, shared)]
         codes = [forms.renamed(code) for code in rests]
         times = sum(name in names for names in used)
         returns[name] = ()
@@ -372,8 +372,8 @@ def _outline(
             made = _made_by(code)
             returns[name] = tuple(None if x in made else x for x in code.returns)
             pieces.append(piece(name, [_returning(replace(code, returns=made))]))
-        else:
-            own[name] = _returning(code)
+        else:  # beside what is shared, names stay apart from that
+            own[name] = _returning(rests[0])
     return Outline(tuple(pieces), own, returns)
 
 

@@ -295,3 +295,23 @@ def test_private_functions_of_two_formulas_have_names_of_their_own() -> None:
     names = share_code._names("f", Outline((*others,), {}, {}), taken)
     assert taken == {"_f_value_parts"}
     assert [*names.values()] == ["_f_parts", "_f_value_parts_"]
+
+
+def test_what_a_result_does_itself_hides_nothing_that_is_shared() -> None:
+    # Three values are `weighted`, of which two are shared and one the gradient's own.
+    module = load("""tensorgen: 1
+inputs: {A: [n, n]}
+functions:
+  f:
+    where: res = sum(A, axis=-1)
+    expr: square(log10(3 + cos(logsumexp(res))))
+    wrt: A
+    emit: [value, gradient, hessian]
+""")
+    A = np.random.default_rng(0).normal(size=(3, 3))
+    _, grad, hess = module.f_value_grad_hess(A)
+    step = 1e-6
+    ends = [module.f_grad(A + s * step * np.eye(3)) for s in (1, -1)]
+    slope = (ends[0] - ends[1]) / (2 * step)
+    np.testing.assert_allclose(hess @ np.eye(3), slope, atol=1e-8)
+    np.testing.assert_array_equal(grad, module.f_grad(A))
