@@ -31,11 +31,12 @@ def recall_names(context: Context, roots: Sequence[Node]) -> Sequence[Node]:
     """
     graph = context.graph
     called = {**graph.derived, **graph.suggestions}
+    for node in topological([x for x in called if _number not in x.known]):
+        _number(node)  # operands first: no call goes deep
     alike: dict[int, list[Node]] = {}
-    for node in topological([*called]):
-        number = _number(node)
-        if node in called and isinstance(node, Product | Sum):
-            alike.setdefault(number, []).append(node)
+    for node in called:
+        if isinstance(node, Product | Sum):
+            alike.setdefault(_number(node), []).append(node)
     for node in topological(roots) if alike else ():
         others = alike.get(_number(node), ())
         if others and node not in graph.names and node not in called:
