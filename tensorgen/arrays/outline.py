@@ -237,8 +237,8 @@ def _time(code: Code, speed: Speed) -> float:
 def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
     """What is left of a function's code behind the call of a piece, which it repeats.
 
-    None where it repeats little, or not more than both would then compute, or would
-    take longer so or hold more.
+    None where it repeats little, or less than both would then compute, and where it
+    would take longer or hold more.
     """
     freed, code = code, _kept(code)
     own, cut = Units.of(piece.code), Units.of(code)

@@ -111,7 +111,8 @@ def _listing(names: tuple[str, ...], shown: int | None = None) -> str:
     quoted = [f"`{name}`" for name in names]
     if shown is not None and shown < len(names):
         others = len(names) - shown
-        quoted[shown:] = [f"{others} {'others' if shown else 'inputs'}"]
+        word = ("other" if shown else "input") + "s" * (others > 1)
+        quoted[shown:] = [f"{others} {word}"]
     return " and ".join([", ".join(quoted[:-1]), *quoted[-1:]][len(quoted) < 2 :])
 
 

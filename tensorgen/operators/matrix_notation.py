@@ -222,6 +222,8 @@ class _Writer:
                 )
             return replace(_power(base, power), labels=axes)
         parts = [self.aligned(ref, node.order) for ref in node.args]
+        if row.spelled == "{0}":  # what guards a value is not said of it
+            return replace(parts[0], labels=axes)
         if row.spelled or (row.boolean and row.arity == 2):
             texts = [enclosed(part.text, part.level, ATOM) for part in parts]
             return Part(axes, (row.spelled or row.numpy).format(*texts), SUM)

@@ -147,3 +147,31 @@ functions:
     for function in (module.square_grad, module.root_grad):
         text = str(function.__doc__)
         assert "lin" in text and "lin = A @ x" not in text
+
+
+def test_what_guards_a_value_has_no_parentheses_of_its_own() -> None:
+    text = tensorgen.generate("""tensorgen: 1
+inputs: {b: [p], s: scalar, X: [m, p], y: [m]}
+functions:
+  loss:
+    where: |
+      mu = X @ b
+      r = (y - mu)*exp(-s)
+    expr: sum(where(y > 0, r**2/2 + s, -log_ndtr(r)))
+    wrt: [b, s]
+    emit: [value, gradient, hessian]
+""")
+    assert "@ (y - mu)" in text
+    assert "((y - mu))" not in text
+
+
+def test_one_input_that_is_not_listed_is_one_other() -> None:
+    text = tensorgen.generate("""tensorgen: 1
+inputs: {slope: [p], log_sigma_of_errors: scalar, X: [m, p], y: [m]}
+functions:
+  negative_log_likelihood:
+    expr: sum((y - X @ slope)**2)*exp(-log_sigma_of_errors)
+    wrt: [slope, log_sigma_of_errors]
+    emit: [value, gradient, hessian]
+""")
+    assert "`slope` and 1 other." in text and "1 others" not in text
