@@ -193,11 +193,6 @@ class Recurrence:
         at = Dim() if self.steps.backwards else self.steps.count
         return row(graph, rows, at)
 
-    def at_start(self, graph: Graph, rows: Node) -> Node:
-        """The row of a history that the first step starts from."""
-        at = self.steps.count if self.steps.backwards else Dim()
-        return row(graph, rows, at)
-
 
 def result_of(call: Call) -> tuple[int, bool]:
     """Which state a call is, or what is made, and whether at all steps."""
