@@ -6,7 +6,8 @@ not care. The proof looks at operands and labels alone: what is not shown is not
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -181,11 +182,11 @@ class Symmetry:
 
     def _sum(self, node: Sum, swap: Swap, depth: int) -> int | None:
         renaming = _renaming(swap)
-        uses = {t.ref: t.coefficient for t in node.terms}
+        uses = {_content(t.ref): t.coefficient for t in node.terms}
         found: int | None = None
-        for ref, coefficient in uses.items():
-            image = _renamed(ref, renaming)
-            if image != ref and image in uses:
+        for ref, coefficient in ((t.ref, t.coefficient) for t in node.terms):
+            image = _content(_renamed(ref, renaming))
+            if image != _content(ref) and image in uses:
                 sign = {coefficient: 1, -coefficient: -1}.get(uses[image])
             else:
                 sign = self._ref(ref, renaming, depth)
@@ -217,6 +218,16 @@ def _renaming(swap: Swap) -> dict[Label, Label]:
 
 def _renamed(ref: Ref, renaming: Mapping[Label, Label]) -> Ref:
     return Ref(ref.node, tuple(_image(renaming, x) for x in ref.labels))
+
+
+def _content(ref: Ref) -> Hashable:
+    """What a use shows: `u[0] v[1]` is no other array than `v[0] u[1]` turned."""
+    node, labels = ref
+    if not isinstance(node, Product) or node.constraints:
+        return ref
+    names = (*labels, *range(-len(node.inner), 0))
+    factors = Counter(Ref(x, tuple(names[k] for k in own)) for x, own in node.factors)
+    return node.coefficient, node.inner, frozenset(factors.items())
 
 
 def _image(renaming: Mapping[Label, Label], label: Label) -> Label:

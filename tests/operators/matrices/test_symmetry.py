@@ -26,7 +26,7 @@ class Case:
         self.Y = g.input("Y", (N, M))
         self.A = g.input("A", (N, N))
         self.v = g.input("v", (M,))
-        self.x = g.input("x", (N,))
+        self.x, self.y = g.input("x", (N,)), g.input("y", (N,))
         self.d = self.minus(self.X, "ikj", "ik", "jk")
         self.scaled = g.product("ikj", [(self.d, "ikj"), (self.v, "k")])
         self.D = g.product("ij", [(self.power(self.scaled, 2), "ikj")])
@@ -53,7 +53,17 @@ class Case:
         shifted = g.product(
             "ij", [(self.x, "i")], constraints=[delta({"i": 1, "j": -1}, 1)]
         )
+        ab, ba = g.einsum("i,j->ij", self.x, self.y), g.einsum(
+            "j,i->ij", self.x, self.y
+        )
         return {
+            "two outer products": (g.add(ab, ba), last, 1),
+            "their difference": (
+                g.sum("ij", [(1, ab, "ij"), (-1, ba, "ij")]),
+                last,
+                -1,
+            ),
+            "twice one and the other": (g.add(g.scale(ab, 2), ba), last, None),
             "a difference": (self.d, (0, 2), -1),
             "a scaled difference": (self.scaled, (0, 2), -1),
             "its cube": (self.power(self.scaled, 3), (0, 2), -1),
@@ -96,7 +106,7 @@ def test_a_parity_is_found_and_holds(name: str) -> None:
     if expected is None:
         return
     rng = np.random.default_rng(0)
-    shapes = {"X": (3, 2), "Y": (3, 2), "A": (3, 3), "v": (2,), "x": (3,)}
+    shapes = {"X": (3, 2), "Y": (3, 2), "A": (3, 3), "v": (2,), "x": (3,), "y": (3,)}
     arguments = {k: rng.normal(size=shape) for k, shape in shapes.items()}
     (value,) = evaluate([node], arguments, FUNCTIONS, OPERATORS)
     np.testing.assert_allclose(value.swapaxes(*swap), expected * value, rtol=1e-9)

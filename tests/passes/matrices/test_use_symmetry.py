@@ -40,6 +40,31 @@ def test_what_is_built_from_symmetric_matrices_is_symmetric() -> None:
     assert found[1] is graph.einsum("ij,j->i", inverse, y)
 
 
+def test_any_two_axes_that_may_be_exchanged_count() -> None:
+    graph = Graph()
+    x, y = graph.input("x", (N, N)), graph.input("y", (N, "m"))
+    even = graph.add(graph.einsum("ik,jc->ijc", x, y), graph.einsum("jk,ic->ijc", x, y))
+    roots = [graph.einsum("ijc,jd->icd", even, y), graph.einsum("jic,jd->icd", even, y)]
+    found = use_symmetry(Context(graph), roots)
+    assert found[0] is found[1]
+    term = graph.einsum("ik,jc->ijc", x, y)
+    odd = graph.sum("ijc", [(1, term, "ijc"), (-1, term, "jic")])
+    other = [graph.einsum("ijc,jd->icd", odd, y), graph.einsum("jic,jd->icd", odd, y)]
+    assert use_symmetry(Context(graph), other) == other
+
+
+def test_summed_axes_are_exchanged_in_all_factors_at_once() -> None:
+    graph = Graph()
+    k = graph.input("k", (N, N), ["symmetric"])
+    x, y = graph.input("x", (N, "m")), graph.input("y", (N,))
+    even = graph.add(graph.einsum("i,jc->ijc", y, x), graph.einsum("j,ic->ijc", y, x))
+    first = graph.einsum("ijc,ij,id->cd", even, k, x)
+    second = graph.einsum("ijc,ij,jd->cd", even, k, x)
+    assert first is not second
+    found = use_symmetry(Context(graph), [first, second])
+    assert found[0] is found[1]
+
+
 def test_a_gram_matrix_is_its_transpose() -> None:
     graph = Graph()
     x, y = graph.input("x", (N, "m")), graph.input("y", (N,))
