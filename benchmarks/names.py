@@ -20,13 +20,12 @@ import report
 from ablation import specs
 
 from tensorgen.errors import Source, SpecError
-from tensorgen.operators.words import is_generic, is_partial
+from tensorgen.operators.words import is_generic, says_little
 from tensorgen.pipeline import compile_spec
 
 KINDS = ("generic", "vague", "other")
 MOST = 12
 """So many of the generic names are listed."""
-_OF_ONE = ("weighted_", "product_", "scaled_", "solved_", "padded_", "centred_")
 _WORDS = ("masked", "selected", "columns", "value", "stored", "kept", "space")
 _SHORT = 2
 """Letters of an index or the like, which needs no meaning."""
@@ -37,7 +36,7 @@ def kind(name: str) -> str:
     stem = re.sub(r"(_\d+)+$", "", name)
     if stem in _WORDS or (is_generic(stem) and "_" not in stem) or "_values" in stem:
         return "generic"
-    return "vague" if stem.startswith(_OF_ONE) or is_partial(stem) else "other"
+    return "vague" if says_little(stem) else "other"
 
 
 def names(text: str) -> Iterator[str]:

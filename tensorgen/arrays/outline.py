@@ -22,11 +22,13 @@ from tensorgen.arrays.cost_line import Amount, held
 from tensorgen.arrays.forms import Forms, Places
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.operations import Variable
+from tensorgen.arrays.reading import rows
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
     Let,
     Loop,
     Release,
+    Statement,
     bindings,
     everything,
     operands,
@@ -171,7 +173,7 @@ def outlined(
     after += LINES_OF_A_FUNCTION * len(outline.pieces)
     for names in used:
         left = (outline.own[x] for x in names if x in outline.own)
-        after += sum(len(code.statements) for code in left)
+        after += sum(_lines([code], ()) for code in left)
     if before - after < LINES_SAVED or after > SHARE_OF_LINES * before:
         return None
     return outline, fitting
@@ -198,8 +200,14 @@ def _lines(forms: Sequence[Code], building: Sequence[int]) -> int:
     """
     lines = [code.statements for code in forms]
     alike = takewhile(lambda row: len({*row}) == 1, zip(*lines, strict=False))
-    again = sum(1 for _ in alike) * (len(lines) - 1)
-    return sum(map(len, lines)) - again + len(lines) * sum(building)
+    again = sum(_rows(line) for line, *_ in alike) * (len(lines) - 1)
+    whole = sum(_rows(line) for own in lines for line in own)
+    return whole - again + len(lines) * sum(building)
+
+
+def _rows(line: Statement) -> int:
+    """How many lines a statement takes, those of a loop as one."""
+    return max(map(rows, operands(line)), default=1)
 
 
 def _is_as_good(code: Code, own: Code, sizes: Mapping[str, int]) -> bool:
@@ -368,7 +376,7 @@ def _outline(
             pieces.append(piece(name, codes))
             continue
         (code,) = codes
-        if len(code.statements) > 1 and times > 1:
+        if _lines([code], ()) > 1 and times > 1:
             made = _made_by(code)
             returns[name] = tuple(None if x in made else x for x in code.returns)
             pieces.append(piece(name, [_returning(replace(code, returns=made))]))

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from tensorgen.arrays.arrays import Array
-from tensorgen.arrays.operations import Expand, Index, Permute, Variable
+from tensorgen.arrays.operations import (
+    Add,
+    Expand,
+    Index,
+    Multiply,
+    Permute,
+    Reduce,
+    Variable,
+)
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.templates import Level
 
@@ -16,6 +24,10 @@ LINE = 84
 LONGEST_NESTED = 52
 """The same where parentheses stand within parentheses, `DEEPEST` deep."""
 DEEPEST = 2
+MOST_TERMS = 4
+"""Terms that a reader takes in at a glance where each has a line of its own."""
+LONGEST_BESIDE = 36
+"""Characters of what stands around a sum whose terms have lines of their own."""
 WORD = 10
 """Characters of a name that is not an abbreviation, on the average."""
 
@@ -71,3 +83,28 @@ def is_long(one: Array, longest: int = LONGEST, words: bool = False) -> bool:
         elif character in ")]":
             depth -= nest.pop()
     return len(text) > (longest if deepest < DEEPEST else LONGEST_NESTED)
+
+
+def rows(one: Array) -> int:
+    """How many lines an expression takes, the terms of a long sum one each."""
+    if not is_long(one, words=True):
+        return 1
+    inner = [one] if isinstance(one.op, Add) else one.args
+    return 2 + sum(len(arg.args) for arg in inner if isinstance(arg.op, Add))
+
+
+def is_laid_out(one: Array, longest: int = LONGEST) -> bool:
+    """Whether an expression reads well in several lines: as terms, a line each.
+
+    They may be a factor of a product, or what is summed, which is short but for them.
+    """
+    if not is_long(one, longest, words=True):
+        return True
+    if isinstance(one.op, Add):
+        short = not any(is_long(arg, words=True) for arg in one.args)
+        return short and len(one.args) <= MOST_TERMS
+    if not isinstance(one.op, Multiply | Reduce):
+        return False
+    inner = [arg for arg in one.args if isinstance(arg.op, Add)]
+    beside = length(one, words=True) - sum(length(arg, words=True) for arg in inner)
+    return len(inner) == 1 and beside <= LONGEST_BESIDE and is_laid_out(inner[0])

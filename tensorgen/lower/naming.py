@@ -1,8 +1,8 @@
 """Which values deserve a name, and which name: from a draft to statements.
 
 A value gets a statement of its own if the draft says so, if it stands in several
-places, or if what it stands in would be too long; how long does not depend on what
-values are called. Nothing here changes how a value is computed.
+places, or if what it stands in would be too long: for a line, or where no word says
+what the value is, for one line a term. Nothing here changes how a value is computed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tensorgen.arrays.operations import (
     Variable,
     View,
 )
-from tensorgen.arrays.reading import LONGEST, is_long, length
+from tensorgen.arrays.reading import LONGEST, is_laid_out, is_long, length
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -45,7 +45,7 @@ from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.step_loops import looped
 from tensorgen.lower.value_names import Names, call_word, read_name, stem
-from tensorgen.operators.words import describe, fits, power_word
+from tensorgen.operators.words import describe, fits, power_word, says_little
 
 WORTH_A_NAME = 10
 """Characters of the shortest part that is named because a line is long."""
@@ -271,6 +271,10 @@ class Naming:
             part = self._part(node, value, room)
             if part is None:
                 break
+            if is_laid_out(value, room) and says_little(
+                self._names_for(self._inline[part])[0]
+            ):
+                break  # nothing says what it is: it reads better where it stands
             own = self._part_named(part)
             value = self._rewritten(value, part, own)
             if node is not None:
@@ -348,6 +352,10 @@ class Naming:
 
     def _picked(self, node: Node, suggestion: str | None = None) -> str:
         """A new name for a node: the user's, the caller's, or what the value is."""
+        return self.names.pick(self._names_for(node, suggestion))
+
+    def _names_for(self, node: Node, suggestion: str | None = None) -> list[str]:
+        """Names for a node, the best first."""
         names = [self._called.get(node), suggestion]
         if node in self.plan.roots:
             names.append(self.root_names[self.plan.roots.index(node)])
@@ -360,7 +368,7 @@ class Naming:
             word = read_name(value) if value is not None else None
             derived = self.plan.graph.derived
             names = [word, *describe(call, self._name_of, derived.get(node))]
-        return self.names.pick([name for name in names if name])
+        return [name for name in names if name] or ["value"]
 
     def _words(self, one: Array, value: Array) -> list[str]:
         """What a value that is of no node is called, a power after its base."""

@@ -51,6 +51,8 @@ _GENERIC = (
     "spread",
     "powers",
 )
+_OF_ONE = ("weighted_", "product_", "scaled_", "solved_", "padded_", "centred_")
+"""How names start that are made of one operand of several."""
 _POWERS = {
     Fraction(1, 2): "sqrt_{}",
     1: "{}",
@@ -120,6 +122,12 @@ def is_partial(name: str) -> bool:
 def is_generic(name: str) -> bool:
     """Whether a name says of what kind a value is, and no more."""
     return name.split("_")[0] in _GENERIC or "_values" in name
+
+
+def says_little(name: str) -> bool:
+    """Whether a name says of a value no more than its kind, or what one operand is."""
+    stem = name.rstrip("_0123456789")
+    return is_generic(stem) or is_partial(stem) or stem.startswith(_OF_ONE)
 
 
 def _word(node: Node, name_of: NameOf, depth: int) -> str | None:

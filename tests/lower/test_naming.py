@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -32,7 +35,7 @@ from tensorgen.lower.draft import Draft, Result
 from tensorgen.lower.naming import Naming
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.value_names import Names
-from tensorgen.operators.words import describe
+from tensorgen.operators.words import describe, says_little
 
 n = Dim.of("n")
 mask, x = variable("mask", (n, n), "bool", "mask"), variable("x", (n, n), base="x")
@@ -228,17 +231,44 @@ def name(node: Node) -> str | None:
     return node.name if isinstance(node, Input) else None
 
 
-def test_statements_do_not_depend_on_what_values_are_called() -> None:
+def test_what_is_computed_does_not_depend_on_what_values_are_called() -> None:
     long = "a_rather_long_name_of_a_vector"
-    lines = [
-        generate(
+    done = []
+    for name in ("word", "another_word", long):
+        text = generate(
             "tensorgen: 1\ninputs: {x: [n], y: [n]}\nfunctions:\n"
             f"  f: {{where: {{{name}: x * exp(y)}}, expr: 'sum({name}**3 / (1 + "
             f"{name}**2) + sin({name} + y) * cos({name} - y))', wrt: x}}"
-        ).count(" = ")
-        for name in ("word", "another_word", long)
-    ]
-    assert len({*lines}) == 1
+        )
+        nodes = ast.walk(ast.parse(text))
+        operations = (
+            x for x in nodes if isinstance(x, ast.BinOp | ast.AugAssign | ast.Call)
+        )
+        done.append(Counter(type(getattr(x, "op", x)) for x in operations))
+    assert done[0] == done[1] == done[2]
+
+
+def test_what_no_word_says_stands_where_it_is_used_a_term_a_line() -> None:
+    names = ["amplitude", "frequency", "phase", "damping", "drift", "offset", "slope"]
+    text = generate(
+        f"tensorgen: 1\ninputs: {{{', '.join(f'{name}: [n]' for name in names)}}}\n"
+        "functions:\n  f[i]: amplitude[i]*frequency[i]*phase[i]*damping[i] + "
+        "drift[i]*offset[i]*slope[i]*phase[i] - damping[i]*slope[i]*offset[i]**2\n"
+    )
+    body = text.split("def f(")[1].split("\n\n\n")[0].split('"""')[2]
+    assert not re.search(r"^    \w+ = ", body, re.MULTILINE)
+    assert body.count(" + ") == body.count(" - ") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "little"),
+    [
+        *[(name, True) for name in ("weighted_2", "product_X", "x_diff_3")],
+        *[(name, False) for name in ("residual", "d_z", "X_w", "exp_t")],
+    ],
+)
+def test_a_name_says_little_that_tells_of_one_operand(name: str, little: bool) -> None:
+    assert says_little(name) == little
 
 
 def test_entries_that_the_user_named_are_read_by_that_name() -> None:
