@@ -67,7 +67,7 @@ WAYS = {
     "pencil": "_PencilFactorization",
     "band": "_BandFactorization",
     "low_rank": "_LowRankFactorization",
-    "core": "_CoreFactorization",
+    "core": "_LowRankFactorization",
     "springs": "_SparseFactorization",
     "toeplitz": "_ToeplitzFactorization",
     "joint": "_SchurFactorization",

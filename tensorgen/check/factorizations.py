@@ -30,7 +30,6 @@ def solvers(field: Field) -> dict[str, Callable[..., Array]]:
         "_BandFactorization": own.band,
         "_ToeplitzFactorization": own.toeplitz,
         "_LowRankFactorization": own.low_rank,
-        "_CoreFactorization": own.cores,
         "_KroneckerFactorization": own.kronecker,
         "_PencilFactorization": own.pencil,
     }
@@ -93,19 +92,6 @@ class Solvers:
         return self._shifted(column[abs(i[:, None] - i)], shift)
 
     def low_rank(
-        self,
-        hessian: Mapping[str, Any],
-        shift: Array,
-        make_base: Callable[[], Array],
-        factor: Array,
-        weights: Array,
-    ) -> Array:
-        """A base, the shift included, plus factor diag(weights) factor'."""
-        factor = self.field.of(factor)
-        scaled = self.field.reduced(factor * self.field.of(weights))
-        return self.field.reduced(make_base() + scaled @ factor.T)
-
-    def cores(
         self,
         hessian: Mapping[str, Any],
         shift: Array,

@@ -48,16 +48,10 @@ class Half:
 
 
 def low_rank(structure: Structure) -> Solver | None:
-    """How to solve where some terms are outer products, and the others are easy."""
-    return _low_rank(structure, cores=False)
+    """How to solve where some terms are outer products, and the others are easy.
 
-
-def low_rank_with_cores(structure: Structure) -> Solver | None:
-    """The same where matrices stand between the two sides of outer products."""
-    return _low_rank(structure, cores=True)
-
-
-def _low_rank(structure: Structure, cores: bool) -> Solver | None:
+    Matrices may stand between the two sides of a product: its cores.
+    """
     terms = structure.tensor.terms
     base = [term for term in terms if term.ties or term.links or gram(term)]
     thin = [term for term in terms if term not in base]
@@ -65,7 +59,7 @@ def _low_rank(structure: Structure, cores: bool) -> Solver | None:
     if not thin or not (tied or all(ties_rows(structure, term) for term in base)):
         return None
     halves = _halves(structure, thin, even=not base or len(tied) == structure.rows)
-    if halves is None or any(half.core for half in halves) != cores:
+    if halves is None:
         return None
     body = Body(structure, LOCAL)
     sides, weights, width = [], [], Dim()
@@ -77,14 +71,11 @@ def _low_rank(structure: Structure, cores: bool) -> Solver | None:
     if len(halves) > 1:
         height = count(structure.tensor.dims[: structure.rows])
         sides = [body.let("side", array(Join((height, width)), *sides))]
-        if not cores:
-            weights = [body.let("weight", array(Join((width,)), *weights))]
-    if cores:
-        weights = [array(Pack(), *weights)]
     piece, base_factorization = _base(body, base, tied)
     made = array(
-        Made("_CoreFactorization" if cores else "_LowRankFactorization"),
-        *(SELF, SHIFT, array(Later(), base_factorization), *sides, *weights),
+        Made("_LowRankFactorization"),
+        *(SELF, SHIFT, array(Later(), base_factorization)),
+        *(*sides, array(Pack(), *weights)),
     )
     return Solver(body.returning(made), (piece,))
 

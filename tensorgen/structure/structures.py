@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from tensorgen.structure.delta_solvers import bands, blocks, diagonal, sparse
 from tensorgen.structure.kronecker import kronecker, kronecker_sum, pencil
-from tensorgen.structure.low_rank import low_rank, low_rank_with_cores
+from tensorgen.structure.low_rank import low_rank
 from tensorgen.structure.methods import Structure
 from tensorgen.structure.strides import strides
 from tensorgen.structure.toeplitz import keep_toeplitz, toeplitz, toeplitz_product
@@ -49,15 +49,6 @@ STRUCTURES = (
         "_LowRankFactorization",
         "low_rank",
         ease=4,
-        pieces=_REFINED,
-    ),
-    Row(
-        "low rank with cores",
-        low_rank_with_cores,
-        "_CoreFactorization",
-        "core",
-        ease=4,
-        needs=("low_rank",),
         pieces=_REFINED,
     ),
     Row(

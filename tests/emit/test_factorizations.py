@@ -308,7 +308,7 @@ def test_every_way_works_on_the_device(cupy: ModuleType) -> None:
                 0.5,
                 lambda: diagonal(0.5),
                 device(F),
-                device(w),
+                (device(w),),
             ),
             H,
         ),

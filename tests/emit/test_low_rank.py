@@ -41,7 +41,7 @@ def low_rank(
 
     def make() -> Any:
         own = hessian(H, shape)
-        return ways._LowRankFactorization(own, shift, make_base, factor, weights)
+        return ways._LowRankFactorization(own, shift, make_base, factor, (weights,))
 
     make.matrix = shifted(H, shift, factor.dtype)  # type: ignore[attr-defined]
     return make
@@ -134,7 +134,7 @@ def test_a_large_matrix_is_refused_where_no_fallback_fits(ways: ModuleType) -> N
             0.0,
             lambda: ways._DiagonalFactorization(d, d.shape, 0.0),
             np.ones((3001, 1)),
-            np.ones(1),
+            (np.ones(1),),
         )
 
     assert refused(make)

@@ -33,10 +33,6 @@ WITNESSES = {
     "band": ("x: [n]", "sum(x[i]**2 * x[i + 1]**2, i)"),
     "blocks of neighbours": ("x: [2*n]", "sum(exp(x[::2] * x[1::2]))"),
     "low rank": ("x: [n], F: [n, 4]", "sum(cosh(x)) + norm(F.T @ x)**2"),
-    "low rank with cores": (
-        "x: [n], F: [n, 4], C: {shape: [4, 4], symmetric: true}",
-        "sum(cosh(x)) + x @ F @ C @ F.T @ x",
-    ),
     "Toeplitz": ("x: [n]", "sum(x[i]*x[j]*exp(-(i - j)**2), i, j)"),
     "sparse": ("x: [n, n]", "sum(x[i, j]**2 * x[i + 1, j]**2, i, j)"),
 }
