@@ -279,9 +279,10 @@ def test_a_problem_has_the_price_of_all_its_methods() -> None:
 def test_a_law_that_is_left_out_is_missed_where_it_fires() -> None:
     text = (
         "tensorgen: 1\nmodule: one\ninputs: {X: [m, n], w: [n], y: [m]}\n"
-        "functions:\n  f: {expr: sum(log(1 + exp(-y * (X @ w)))), wrt: w}\n"
+        "functions:\n  f: {expr: sum(log(1 + exp(-y * (X @ w)))), wrt: w, "
+        "emit: [hessian]}\n"
     )
-    laws = ["share_exponentials", "widen_late"]
+    laws = ["pair_sigmoids", "widen_late"]
     found = ablation.ablated("one", text, laws, 0)
     assert [*found] == laws[:1]  # the other changes nothing
     effect = found[laws[0]]

@@ -39,7 +39,7 @@ from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.matrices import distances
 
 ROWWISE = frozenset(name for name, row in OPERATORS.items() if row.rowwise)
-"""Functions of arrays that are made row by row if they reduce other axes."""
+"""Functions of arrays that are made row by row if they go along other axes."""
 
 Axes = tuple[int | None, ...]
 """Where each operand is cut; None for one that is read as a whole."""
@@ -110,7 +110,8 @@ class Cuts:
                 return array(Broadcast(self._sizes(shape, axis)), inner)
         axes = operands_along(one, axis)
         if axes is None:
-            raise Whole
+            shared = isinstance(op, Call) and OPERATORS[op.operator].helped
+            raise Whole([x for x in reads([one]) if shared and x in self.at])
         if isinstance(op, Call):
             op = replace(op, dims=self._sizes(op.dims, axis))
         return array(op, *self.operands(one, axes))
@@ -213,6 +214,8 @@ def operands_along(one: Array, axis: int) -> Axes | None:
         case Call(operator=name) if name in distances.NAMES:
             return tuple(0 if k == axis else None for k in range(len(args)))
         case Call(operator=name, axes=tuple() as over) if name in ROWWISE:
+            if one.order == args[0].order:  # nothing is reduced
+                return None if axis in over else (axis,)
             kept_axes = [k for k in range(args[0].order) if k not in over]
             return (kept_axes[axis],) if len(kept_axes) == one.order else None
     return _entrywise(one, axis) if isinstance(op, Entrywise) else None

@@ -12,6 +12,7 @@ from tensorgen.arrays.statements import (
     Let,
     Release,
     Statement,
+    Unpack,
     bindings,
     everything,
 )
@@ -140,7 +141,8 @@ class Forms:
 
     def renamed(self, code: Code) -> Code:
         """The same without numbers that set names apart from those of others."""
-        lets = [line.name for line in code.statements if isinstance(line, Let)]
+        given = (x for x in code.statements if isinstance(x, Let | Unpack))
+        lets = [name for line in given for name, _ in bindings(line)]
         taken = {x for line in everything(code.statements) for x, _ in bindings(line)}
         # A part of an object has its name for itself as well.
         read = {

@@ -14,9 +14,10 @@ from math import prod
 
 from tensorgen.arrays.arrays import Array, once
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.object_operations import Ravel, Reshape, Rows
+from tensorgen.arrays.object_operations import Ravel, Reshape, Results, Rows
 from tensorgen.arrays.operations import (
     Add,
+    Bundle,
     Call,
     Elementwise,
     Index,
@@ -208,12 +209,20 @@ def _room(one: Array) -> Dim:
 
 def _spare(one: Array) -> Dim:
     """What an operation holds while it is done, beside operands and result."""
-    match one.op:
+    op = one.op
+    match op:
         case TensorDot(left=left, right=right):
             axes = zip(one.args, (left, right), strict=True)
             return sum((count(x.dims) for x, gone in axes if _turns(x, gone)), ZERO)
+        case Call(operator=name) if OPERATORS[name].helped:
+            reduced = one.order < one.args[0].order
+            return count(one.args[0].dims) * (2 if reduced else 1)
+        case Results() if op.is_helper:
+            return count(one.args[0].dims) * 2
         case Call(operator=name):
             return count(one.dims) * OPERATORS[name].spare
+        case Bundle():
+            return count(one.dims) * 2
         case Elementwise(function=name) if ELEMENTWISE[name].numpy.startswith("_"):
             # Most helpers compute in steps, few in place.
             return count(one.dims) * (1 if ELEMENTWISE[name].has("in_place") else 2)

@@ -6,11 +6,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
-from tensorgen.arrays.object_operations import Count, Made, Places, Reshape, Rows, Whole
+from tensorgen.arrays.object_operations import (
+    Count,
+    Made,
+    Places,
+    Reshape,
+    Results,
+    Rows,
+    Whole,
+)
 from tensorgen.arrays.operations import (
     AsArray,
     AsFloat,
     Broadcast,
+    Bundle,
     Call,
     Clip,
     Correlate,
@@ -55,6 +64,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.helpers.helper_table import HELPERS
+from tensorgen.operators.helpers.logistic import together
 
 
 class Needs:
@@ -104,6 +114,10 @@ class Needs:
                 self.helpers["_count"] = None
             case Correlate():
                 self.helpers["_correlate"] = None
+            case Results(function=name) if op.is_helper:
+                self.helpers[name] = None
+            case Bundle(functions=functions):
+                self.helpers[together(functions)] = None
             case MovingSum():
                 self.helpers["_moving_sum"] = None
             case Windows() if (name := windows(self.alias)).startswith("_"):

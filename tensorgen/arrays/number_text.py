@@ -101,7 +101,7 @@ def shape(dims: tuple[Dim, ...]) -> str:
     return sizes[0] if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
-def axis_argument(axes: tuple[int, ...], order: int) -> str:
+def axis_argument(axes: tuple[int, ...], order: int = 0) -> str:
     """The argument of a reduction over `axes` of an array of `order` axes."""
     if len(axes) == order:
         return ""

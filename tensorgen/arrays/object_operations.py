@@ -92,11 +92,20 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a function of the array module returns that has several results."""
+    """What a function of the array module, or a helper, has for several results.
+
+    A helper goes along `axes`, or along all that there are.
+    """
 
     function: str
     shapes: tuple[tuple[Dim, ...], ...]
     dims: tuple[Dim, ...] = ()
+    axes: tuple[int, ...] | None = None
+
+    @property
+    def is_helper(self) -> bool:
+        """Whether the module has the function itself."""
+        return self.function.startswith("_")
 
 
 @dataclass(frozen=True, slots=True)

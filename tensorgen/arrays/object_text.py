@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from tensorgen.arrays.number_text import shape, size
+from tensorgen.arrays.number_text import axis_argument, shape, size
 from tensorgen.arrays.object_operations import (
     Answer,
     AsPlaces,
@@ -66,8 +66,8 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(
                 f"[{listed}]" if grows else f"({listed}{',' * (len(args) == 1)})"
             )
-        case Results(function=function):
-            return Text(f"{alias}.{function}({listed})")
+        case Results():
+            return Text(f"{_function(op, alias)}({listed}{_along(op)})")
         case Member(place=place):
             return Text(f"{args[0].at(Level.ATOM)}[{place}]")
         case Numbered(keys=keys):
@@ -101,6 +101,14 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{args[0].at(Level.ATOM)}.astype(int)")
         case _:
             assert_never(op)
+
+
+def _function(op: Results, alias: str) -> str:
+    return op.function if op.is_helper else f"{alias}.{op.function}"
+
+
+def _along(op: Results) -> str:
+    return f", {axis_argument(op.axes)}" if op.axes else ""
 
 
 def _computed(found: Computed) -> Text:

@@ -109,6 +109,16 @@ class Elementwise:
 
 
 @dataclass(frozen=True, slots=True)
+class Bundle:
+    """Logistic functions of one operand, made of one exponential by a helper.
+
+    One of them is an array, several are unpacked.
+    """
+
+    functions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AsFloat:
     """Masks and indices as numbers of the common dtype."""
 
@@ -383,6 +393,7 @@ Entrywise = (
     | Conjunction
     | Compare
     | Elementwise
+    | Bundle
     | AsFloat
     | Python
     | FloatPower

@@ -11,6 +11,7 @@ from tensorgen.arrays.operations import (
     Accumulate,
     Add,
     AsFloat,
+    Bundle,
     Call,
     Compare,
     Conjunction,
@@ -84,7 +85,7 @@ def _entrywise(op: Entrywise, args: tuple[Array, ...]) -> Last | None:
             row = row_template(op, 0)
             fits = row.is_call and name != "where"
             return (f"{row.text[:-1]}, out={{{len(args)}}})", args) if fits else None
-        case Conjunction() | Compare() | AsFloat() | Python() | FloatPower():
+        case Bundle() | Conjunction() | Compare() | AsFloat() | Python() | FloatPower():
             return None
         case _:
             assert_never(op)

@@ -305,15 +305,16 @@ def _repeated(
     theirs = Expansion(piece)
     for unit, _ in own.in_order():
         if (line := own.single(unit)) is not None:
-            values.setdefault(theirs.value_of(line), line.name)
+            for name, value in theirs.values_of(line).items():
+                values.setdefault(value, name)
     again: dict[int, tuple[str, ...]] = {}
     names: dict[str, str] = {}
     ours = Expansion(code)
     for unit, bound_ in cut.in_order():
         line = cut.single(unit)
-        found = None if line is None else values.get(ours.value_of(line))
-        if line is not None and found is not None:
-            names[line.name] = found
+        made = {} if line is None else ours.values_of(line)
+        if made and all(value in values for value in made.values()):
+            names |= {name: values[value] for name, value in made.items()}
         elif (other := alike.get(cut.key(unit, names))) is not None:
             names |= zip(bound_, own.bound(other), strict=True)
             ours.call(dict(zip(bound_, own.bound(other), strict=True)))

@@ -27,6 +27,7 @@ from tensorgen.arrays.operations import (
     AsArray,
     AsFloat,
     Broadcast,
+    Bundle,
     Call,
     Clip,
     Compare,
@@ -83,6 +84,7 @@ from tensorgen.arrays.templates import Level, Template, Text, template
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.helpers.logistic import together
 
 # Where a library takes arrays alone, and NumPy takes numbers too: places by function.
 _ARRAYS_ALONE: dict[str, dict[str, tuple[int, ...]]] = {
@@ -230,6 +232,8 @@ class Printer:
                     kind = "dtype=dtype" if one.args[k].kind == "float" else ""
                     args[k] = self.call("asarray", args[k].text, kind)
                 return row_template(op, one.order).fill(self.alias, args)
+            case Bundle(functions=functions):
+                return Text(f"{together(functions)}({args[0].text})")
             case AsFloat():
                 return Text(f"{args[0].at(Level.ATOM)}.astype(dtype)")
             case Python(function="float") if _chooses_numbers(one.args[0]):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tensorgen.arrays.block_loops import blocked
+from tensorgen.arrays.bundle import bundled
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.fill_directly import filled_directly
 from tensorgen.arrays.frugal import frugal
@@ -98,10 +99,10 @@ REWRITES = (
     ),
     Rewrite(
         "quicken",
-        law="logaddexp(0, t) = log1p(e) + maximum(t, 0), where e = exp(-abs(t))",
+        law="logaddexp(0, t) = softplus(t)",
         needs="sizes at which libraries are slow at a function and quick at others",
         ends="what is written instead has no slow function",
-        run=lambda code, scene: quickened(code, scene.speed_in_blocks, scene.again),
+        run=lambda code, scene: quickened(code, scene.speed_in_blocks),
     ),
     Rewrite(
         "block",
@@ -111,6 +112,13 @@ REWRITES = (
         run=lambda code, scene: (
             blocked(code, scene.speed_in_blocks, scene.pick, scene.again) or code
         ),
+    ),
+    Rewrite(
+        "bundle",
+        law="sigmoid(t), softplus(t) = sigmoid_and_softplus(t)",
+        needs="loops over blocks, each of which has functions of its own",
+        ends="of each array one statement makes such functions",
+        run=lambda code, scene: bundled(code, scene.again, scene.kept),
     ),
     Rewrite(
         "save_memory",

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.object_operations import Results
 from tensorgen.arrays.operations import (
     Add,
+    Bundle,
+    Call,
     Compare,
     Contraction,
     Elementwise,
@@ -21,16 +24,23 @@ from tensorgen.arrays.operations import (
 )
 from tensorgen.arrays.work import count, entries, steps
 from tensorgen.ir.dims import Dim
+from tensorgen.operators.calls import OPERATORS
 from tensorgen.prices import price_table
 from tensorgen.prices.price_table import (
     ENTRY,
     GATHERED,
     MULTIPLY_ADD,
     NUMPY,
+    SELECTION,
+    SHARE,
     STORED,
     Backend,
 )
 from tensorgen.prices.thresholds import CACHED, are_hinted
+
+STEPS_OF_A_BUNDLE, STEPS_OF_A_SHARE = 6, 3
+"""The arrays that helpers make one after the other: of one logistic function, and of
+softmax."""
 
 
 class Speed:
@@ -70,6 +80,14 @@ class Speed:
                 return price(GATHERED) * size
             case Elementwise(function=name):
                 return price(price_table.of_function(name)) * size
+            case Call(operator=name) if OPERATORS[name].helped:
+                return price(SHARE) * self.entries(one.args[0].dims)
+            case Results(shapes=shapes) if op.is_helper:
+                own = price(SHARE) + price(SELECTION) * (len(shapes) - 1)
+                return own * self.entries(one.args[0].dims)
+            case Bundle(functions=functions):
+                own = sum(price(x) for x in price_table.of_bundle(functions))
+                return own * size
         if isinstance(op, Entrywise):
             return price(ENTRY) * size
         total = steps(one)
@@ -84,4 +102,8 @@ class Speed:
             return 0.0
         # Sums and products of several make an array each time.
         times = max(len(one.args) - 1, 1) if isinstance(one.op, Add | Multiply) else 1
+        if isinstance(one.op, Bundle):  # and so does a helper in each of its steps
+            times = STEPS_OF_A_BUNDLE
+        if isinstance(one.op, Call) and OPERATORS[one.op.operator].helped:
+            times = STEPS_OF_A_SHARE
         return self.price(STORED) * made.value(self.sizes) * times

@@ -8,7 +8,7 @@ from typing import Literal, assert_never
 
 from tensorgen.arrays.arrays import Array, array, below, once
 from tensorgen.arrays.object_operations import Member, Pack, Results
-from tensorgen.arrays.operations import Index, Variable
+from tensorgen.arrays.operations import Bundle, Index, Variable
 from tensorgen.ir.dims import ONE, Dim
 
 Change = Literal["=", "+=", "-=", "*=", "out=", "is"]
@@ -237,6 +237,8 @@ def _member(place: int, whole: Array) -> Array:
             return whole.args[place]
         case Results(shapes=shapes):
             return array(Member(place, shapes[place]), whole)
+        case Bundle():
+            return array(Member(place, whole.dims), whole)
         case _:  # a row
             return array(Member(place, whole.dims[1:]), whole)
 

@@ -39,6 +39,7 @@ from tensorgen.arrays.operations import (
     AsArray,
     AsFloat,
     Broadcast,
+    Bundle,
     Call,
     Clip,
     Compare,
@@ -279,7 +280,7 @@ def _combined(op: Entrywise, args: Sequence[Typed]) -> Kind:
                 return "bool"
             chosen = {arg.kind for arg in args[1:] if not arg.weak}
             return "int" if name == "where" and chosen <= {"int"} else "float"
-        case Power() | AsFloat() | Python() | FloatPower():
+        case Bundle() | Power() | AsFloat() | Python() | FloatPower():
             return "float"
         case _:
             assert_never(op)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, below, replacing, variable
+from tensorgen.arrays.bundle import alone
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import memory
 from tensorgen.arrays.needs import Needs
@@ -17,6 +18,7 @@ from tensorgen.arrays.statements import (
     Scatter,
     Statement,
     Store,
+    Unpack,
     bindings,
     changed,
     everything,
@@ -137,10 +139,11 @@ class Units:
         order = sorted((places, unit) for unit, places in enumerate(self.units))
         return [(unit, self.bound(unit)) for places, unit in order if places]
 
-    def single(self, unit: int) -> Let | None:
-        """The statement of a unit that only gives a value a name."""
+    def single(self, unit: int) -> Let | Unpack | None:
+        """The statement of a unit that only gives a value a name, or several."""
         lines = [self.lines[k] for k in self.units[unit]]
-        return lines[0] if len(lines) == 1 and isinstance(lines[0], Let) else None
+        one = len(lines) == 1 and isinstance(lines[0], Let | Unpack)
+        return lines[0] if one else None  # type: ignore[return-value]
 
     def key(self, unit: int, names: Mapping[str, str]) -> object:
         """What equal units share: their statements, whatever their own names are.
@@ -149,7 +152,7 @@ class Units:
         the like has names of its own.
         """
         lines = [self.lines[k] for k in self.units[unit]]
-        if not all(isinstance(line, Let | Store | Scatter) for line in lines):
+        if not all(isinstance(line, Let | Unpack | Store | Scatter) for line in lines):
             return None
         own = {x: f"%{k}" for k, x in enumerate(self.bound(unit))}
         known = {**{x: f"?{x}" for x in self.owner}, **names, **own}
@@ -163,10 +166,7 @@ class Units:
                     known[op.name], one.dims, one.kind, base, op.boxed
                 )
         found = [rebuilt(line, replacing(dict(change))) for line in lines]
-        return tuple(
-            replace(line, name=own[line.name]) if isinstance(line, Let) else line
-            for line in found
-        )
+        return tuple(called(line, own) for line in found)
 
 
 class Expansion:
@@ -180,11 +180,16 @@ class Expansion:
             self.variables.setdefault(one.op.name, []).append(one)
         self.known: dict[Array, Array] = {}
 
-    def value_of(self, line: Let) -> Array:
-        """The value that a statement gives a name, which stands for it from here on."""
-        value = replacing(dict(self.known))(line.value)
-        self.known |= dict.fromkeys(self.variables.get(line.name, ()), value)
-        return value
+    def values_of(self, line: Let | Unpack) -> dict[str, Array]:
+        """The values that a statement gives names, which stand for them from here on.
+
+        What is made together with others is what it is alone.
+        """
+        found: dict[str, Array] = {}
+        for name, value in bindings(line):
+            found[name] = replacing(dict(self.known))(alone(value))
+            self.known |= dict.fromkeys(self.variables.get(name, ()), found[name])
+        return found
 
     def call(self, names: Mapping[str, str]) -> None:
         """Call variables what they are called elsewhere."""
@@ -250,16 +255,21 @@ def renamed(code: Code, change: Mapping[str, str]) -> Code:
             known[one] = variable(name, one.dims, one.kind, base, op.boxed)
     found = changed_to(code, known)
 
-    def own(line: Statement) -> Statement:
-        match line:
-            case Let(name=name):
-                return replace(line, name=change.get(name, name))
-            case Release(names=names):
-                return Release(tuple(change.get(x, x) for x in names))
-            case _:
-                return line
+    lines = tuple(called(line, change) for line in found.statements)
+    return replace(found, statements=lines)
 
-    return replace(found, statements=tuple(map(own, found.statements)))
+
+def called(line: Statement, change: Mapping[str, str]) -> Statement:
+    """A statement that binds, or gives up, other names."""
+    match line:
+        case Let(name=name):
+            return replace(line, name=change.get(name, name))
+        case Unpack(names=names):
+            return replace(line, names=tuple(x and change.get(x, x) for x in names))
+        case Release(names=names):
+            return Release(tuple(change.get(x, x) for x in names))
+        case _:
+            return line
 
 
 def symbols(code: Code) -> set[str]:

@@ -14,6 +14,7 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.object_operations import Results
 from tensorgen.arrays.operations import (
     Accumulate,
+    Bundle,
     Call,
     Contraction,
     Correlate,
@@ -36,7 +37,7 @@ from tensorgen.arrays.statements import Loop, Return, Statement, operands
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.matrices import distances
-from tensorgen.prices.price_table import MOVED, MULTIPLY_ADD
+from tensorgen.prices.price_table import MOVED, MULTIPLY_ADD, SHARE
 
 Value = Callable[[Dim], int]
 
@@ -51,8 +52,12 @@ def steps(one: Array) -> Dim:
     op = one.op
     if isinstance(op, Leaf | Making | View):
         return ZERO
+    if isinstance(op, Bundle):
+        return count(one.dims) * len(op.functions)
     if isinstance(op, Entrywise):
         return count(one.dims) * max(len(one.args) - 1, 1)
+    if isinstance(op, Results) and op.is_helper:
+        return count(one.args[0].dims) * (SHARE.flops + len(op.shapes) - 1)
     if isinstance(op, Results):  # factorisations
         return count(one.args[0].dims) * one.args[0].dims[-1]
     return _contracted(op, one) if isinstance(op, Contraction) else ZERO
@@ -87,6 +92,8 @@ def _contracted(op: Contraction, one: Array) -> Dim:
             return work + count(one.dims) * first[-1] * MULTIPLY_ADD.flops
         case Call(operator=name) if name in distances.NAMES:
             return count(one.dims) * (first[-1] + 1) * MULTIPLY_ADD.flops
+        case Call(operator=name) if OPERATORS[name].helped:
+            return count(first) * SHARE.flops
         case Call(operator=name):
             cubes = round(OPERATORS[name].work)
             if not cubes:
@@ -109,6 +116,8 @@ def _entries(one: Array) -> Dim:
     if isinstance(op, View):
         own = isinstance(op, Index) and not op.is_basic
         return count(one.dims) if own else ZERO
+    if isinstance(op, Bundle):
+        return count(one.dims) * len(op.functions)
     if isinstance(op, Results):
         return sum(map(count, op.shapes), ZERO)
     return count(one.dims)

@@ -81,6 +81,7 @@ def _formulas() -> Table:
         "tilt": lambda x: x / (1 + x * x),
         "csch": lambda x: 1 / jnp.sinh(x),
         "sech2": lambda x: 1 / jnp.cosh(x) ** 2,
+        "sigmoid_slope": lambda x: 0.25 / jnp.cosh(x / 2) ** 2,
         "cosine": lambda x, y: x / jnp.hypot(x, y),
         "rhypot": lambda x, y: 1 / jnp.hypot(x, y),
         "inverse": lambda x: 1 / x,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tensorgen.check.reals import Reals
 from tensorgen.check.residues import NoValue, Residues
 from tensorgen.check.square_matrices import systems
 from tensorgen.check.walks import Field, Walks
+from tensorgen.operators.helpers import logistic, shares
 from tensorgen.operators.references.rows import OPERATORS
 from tensorgen.operators.references.whole_arrays import by_key
 
@@ -33,11 +35,41 @@ def library(field: Field) -> dict[str, Callable[..., Array]]:
     else:
         found |= _real_matrices(field)
     found |= systems(field, found)
+    found |= _logistic(field, found)
     own = Library(field, found)
+    for guards in (False, True):
+        for names in shares.BUNDLES:
+            share = partial(own.share, names, guards)
+            found[shares.helper_of(names, guards)] = share
     for name in dir(own):
         if name.startswith("_np_"):
             found[name.removeprefix("_np_")] = getattr(own, name)
     return found
+
+
+def _logistic(
+    field: Field, known: dict[str, Callable[..., Array]]
+) -> dict[str, Callable[..., Array]]:
+    """Helpers of several logistic functions, each by itself."""
+
+    def negative(x: Array) -> Array:
+        return field.reduced(-field.of(x))
+
+    each: dict[str, Callable[[Array], Array]] = {
+        "softplus": lambda t: known["logaddexp"](0, t),
+        "log_sigmoid": lambda t: negative(known["logaddexp"](0, negative(t))),
+        "sigmoid": known["_sigmoid"],
+        "complement": lambda t: known["_sigmoid"](negative(t)),
+        "slope": known["_sigmoid_slope"],
+    }
+
+    def together(names: Sequence[str], t: Array) -> Array:
+        values = tuple(each[name](t) for name in names)
+        return values if len(values) > 1 else values[0]
+
+    return {
+        logistic.together(names): partial(together, names) for names in logistic.BUNDLES
+    }
 
 
 def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:
@@ -192,6 +224,29 @@ class Library(Walks):
         moved = a.transpose([*(x % a.ndim for x in axes), *kept])
         count = math.prod(a.shape[x] for x in axes)
         return moved.reshape(count, *(a.shape[k] for k in kept))
+
+    # Softmax and its logarithms
+
+    def share(
+        self, names: Sequence[str], guards: bool, a: Array, axis: Axes = None
+    ) -> Array:
+        """What a helper of such functions returns."""
+        a, of = self.field.of(a), self.field.reduced
+        whole = tuple(range(a.ndim)) if axis is None else axis
+        top = self._reduced("first", a, axis)
+        level = self.others["_finite"](top) if guards else top
+        shifted = of(a - np.expand_dims(level, whole))
+        e = self.others["exp"](shifted)
+        sums = self._np_sum(e, axis)
+        total = self.others["_nonzero"](sums) if guards else sums
+        log = self.others["log"](total)
+        found: dict[str, Callable[[], Array]] = {
+            "logsumexp": lambda: of(top + log),
+            "softmax": lambda: self.field.divided(e, np.expand_dims(total, whole)),
+            "log_softmax": lambda: of(shifted - np.expand_dims(log, whole)),
+        }
+        values = tuple(found[name]() for name in names)
+        return values if len(values) > 1 else values[0]
 
     # Distances
 

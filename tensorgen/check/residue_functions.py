@@ -101,6 +101,7 @@ def _of_exponentials() -> dict[str, Scalar]:
         "tanh": tanh,
         "_sech2": lambda x: 4 * square(x) * inverse((square(x) + 1) ** 2) % PRIME,
         "_sigmoid": logistic,
+        "_sigmoid_slope": lambda x: logistic(x) * logistic(-x % PRIME) % PRIME,
         "log": log,
         "log1p": lambda x: log((1 + x) % PRIME),
         "log2": lambda x: log(x) * inverse(log(2)) % PRIME,

@@ -10,6 +10,7 @@ from tensorgen.arrays.operations import (
     Compare,
     Elementwise,
     FloatPower,
+    Multiply,
     Python,
     Truth,
 )
@@ -38,9 +39,10 @@ from tensorgen.lower.matrix_objects import (
 )
 from tensorgen.lower.operands import Operand, as_float, literal, made, number
 from tensorgen.lower.values import Values
-from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.calls import OPERATORS, is_guarded
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.external_calls import external_of, is_external
+from tensorgen.operators.helpers.shares import helper_of
 from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.matrices.systems import is_system
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
@@ -58,6 +60,8 @@ def lower_map(known: Values, node: Map, want: Sequence[Label] | None = None) -> 
             power = made(FloatPower(), (), arguments[0], number(exponent))
             return made(Python("float"), (), power)
         return multiply([Factor(arguments[0], exponent)], want=want)
+    if ELEMENTWISE[name].has("even") and not arguments[0].weak:
+        arguments = [_without_minus(arguments[0])]
     target = natural_order(arguments, want)
     placed = [aligned(argument, target) for argument in arguments]
     found = made(Elementwise(name), target, *placed)
@@ -73,6 +77,14 @@ def lower_map(known: Values, node: Map, want: Sequence[Label] | None = None) -> 
         found = made(FloatPower(), (), *arguments)
     # NumPy's own scalars are not weak: they would widen a float32 array.
     return made(Python("float"), (), found)
+
+
+def _without_minus(operand: Operand) -> Operand:
+    """The argument of a function to which its sign is all one."""
+    op, args = operand.array.op, operand.array.args
+    if op == Multiply(Fraction(-1), 1) and len(args) == 1:  # others stand below
+        return Operand(args[0], operand.labels)
+    return operand
 
 
 def may_be_complex(base: Node, exponent: Fraction) -> bool:
@@ -151,6 +163,8 @@ def lower_call(known: Values, node: Call) -> Operand:
         arguments = [known.whole(arg) for arg in node.args]
     params = dict(node.params)
     text = equation_of(node).solver if is_unknown(node) else ""
+    if OPERATORS[node.operator].helped:
+        text = f"{helper_of([node.operator], is_guarded(node))}({{0}}{{axis}})"
     if is_external(node):
         text, arguments = external_of(node).template, [*map(as_float, arguments)]
     axes = params.get("axes", params.get("along"))

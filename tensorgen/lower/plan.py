@@ -26,6 +26,7 @@ from tensorgen.ir.nodes import (
     Size,
     children,
     constant_value,
+    topological,
 )
 from tensorgen.ir.patterns import pattern_of
 from tensorgen.lower.masked_triangles import is_triangle, triangle
@@ -33,7 +34,7 @@ from tensorgen.lower.solve_constraints import Solution, solve_constraints
 from tensorgen.lower.solve_systems import solvable
 from tensorgen.lower.sparse_products import matrix_product
 from tensorgen.lower.taps import Tapped, tapped
-from tensorgen.operators.calls import OPERATORS, expansion
+from tensorgen.operators.calls import OPERATORS, expansion, exponentials
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.definite import is_positive_definite
 from tensorgen.operators.matrices.matrix_functions import (
@@ -76,6 +77,7 @@ class Plan:
         self.facts = [*facts, *dict.fromkeys(map(_tightest, facts))]
         self.matrices = matrices or {}
         self.hints = hints or {}
+        self.stated = {*topological(roots)}
         self.expansions: dict[Node, Node] = {}
         self.solved: dict[Node, None] = {}
         self.factors: dict[Node, Node] = {}
@@ -260,7 +262,10 @@ class Plan:
         if OPERATORS[node.operator].internal:
             return False  # an object does it
         factored = node.operator in BY_FACTOR and node.args[0] in self.factors
-        return factored or OPERATORS[node.operator].expand is not None
+        row = OPERATORS[node.operator]
+        if row.helped:  # unless others have its parts, or are made with it
+            return exponentials(self.graph, node) in self.stated
+        return factored or row.expand is not None
 
     def _expansion(self, node: Call | Map) -> Node:
         if node not in self.expansions:

@@ -260,7 +260,7 @@ def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
     (x,) = node.args
     kept = kept_axes(node)
     largest = over(graph, "supremum", node)
-    infinite = may_be_infinite(x) or not has_some(node)
+    infinite = is_guarded(node)
     level = apply_map(graph, "level", ref(largest)).node if infinite else largest
     shifted = total(graph, [(1, ref(x)), (-1, Ref(level, kept))])
     graph.suggest(shifted.node, "shifted")
@@ -270,6 +270,17 @@ def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
         exp_sum = apply_map(graph, "nonzero", ref(exp_sum)).node
         graph.suggest(exp_sum, "exp_sums" if kept else "exp_sum")
     return largest, shifted, exps, exp_sum
+
+
+def exponentials(graph: Graph, node: Call) -> Node:
+    """What softmax and its logarithms are made of, which others may have a use for."""
+    with graph.without_rewrites():
+        return _shifted(graph, node)[2]
+
+
+def is_guarded(node: Call) -> bool:
+    """Whether a largest entry may be infinite, or there may be none."""
+    return may_be_infinite(node.args[0]) or not has_some(node)
 
 
 def _expand_logsumexp(graph: Graph, node: Call) -> Node:
@@ -302,6 +313,7 @@ def _expand_unit(graph: Graph, node: Call) -> Node:
 # The templates of reductions take `axis={axis}`; the keyword is left out where the
 # argument is reduced whole.
 _OverAxes = partial(Operator, params=("axes",))
+_Share = partial(_OverAxes, helped=True, rowwise=True)
 _OfSome = partial(_OverAxes, of_some=True)
 
 _ROWS = (
@@ -334,13 +346,11 @@ _ROWS = (
         regular=True,
         by_parts=inverses.logdet,
     ),
-    _OverAxes(
+    _Share(
         "logsumexp", _reduced_dims, _weighted_by("softmax"), expand=_expand_logsumexp
     ),
-    _OverAxes("softmax", same_dims, _softmax_partials, expand=_expand_softmax),
-    _OverAxes(
-        "log_softmax", same_dims, _log_softmax_partials, expand=_expand_log_softmax
-    ),
+    _Share("softmax", same_dims, _softmax_partials, expand=_expand_softmax),
+    _Share("log_softmax", same_dims, _log_softmax_partials, expand=_expand_log_softmax),
     *(
         _OfSome(
             name,

@@ -328,6 +328,16 @@ _ROWS = (
         traits="positive bounded logistic",
         ends=(0, 1),
     ),
+    # What `sigmoid(x) * sigmoid(-x)` is in code, once derivatives are taken.
+    Row(
+        "sigmoid_slope",
+        ("-tanh(x / 2) * sigmoid_slope(x)",),
+        "_sigmoid_slope({0})",
+        extreme=WIDE,
+        traits="even positive bounded vanishes logistic internal",
+        spelled="sigmoid({0}) * sigmoid(-{0})",
+        ends=(0, 0),
+    ),
     Row(
         "softplus",
         ("sigmoid(x)",),

@@ -155,21 +155,21 @@ class Operator:
 
     `dims` gives the result's dims from the arguments and parameters. `derivative`
     gives products, or carries tangents and cotangents of each argument that has any.
-    `expand`, if
-    given, writes a value in terms of other nodes when code is emitted; otherwise
-    `numpy` is the template of a call. Where the call `scales` its argument,
-    contractions open it, so that nothing large is scaled first. A `view` may share the
-    memory of its argument; a `boolean` one takes conditions and is one; `requires` is a
-    module imported lazily. What a matrix must not be is in `refuses`: NumPy raises
-    LinAlgError then. Functions of matrices cost `work` times n^3; while it runs, a call
-    holds `spare` arrays as large as its result beside it. Functions that are
-    `regular`, or their derivatives, want regular ones. Names of intermediate values use
-    the `word`. An `internal` one is no function of users, and never differentiated.
-    What is known `by_parts` of a matrix, an object that stands for it knows too. A
-    `keyed` one takes index arrays after its first argument; one of `places` makes an
-    index array, of entries below its parameter `bound`. Taylor coefficients follow from
-    the derivative, or from a rule for each `coefficient`. What is `of_some` entries
-    has no value of none; a `rowwise` one is made a block of rows at a time.
+    `expand`, if given, writes a value in terms of other nodes when code is emitted,
+    unless that is `helped`: a helper does it; otherwise `numpy` is the template of a
+    call. Where the call `scales` its argument, contractions open it, so that nothing
+    large is scaled first. A `view` may share the memory of its argument; a `boolean`
+    one takes conditions and is one; `requires` is a module imported lazily. What a
+    matrix must not be is in `refuses`: NumPy raises LinAlgError then. Functions of
+    matrices cost `work` times n^3; while it runs, a call holds `spare` arrays as large
+    as its result beside it. Functions that are `regular`, or their derivatives, want
+    regular ones. Names of intermediate values use the `word`. An `internal` one is no
+    function of users, and never differentiated. What is known `by_parts` of a matrix,
+    an object that stands for it knows too. A `keyed` one takes index arrays after its
+    first argument; one of `places` makes an index array, of entries below its parameter
+    `bound`. Taylor coefficients follow from the derivative, or from a rule for each
+    `coefficient`. What is `of_some` entries has no value of none; a `rowwise` one is
+    made a block of rows at a time.
     """
 
     name: str
@@ -194,3 +194,4 @@ class Operator:
     coefficient: Coefficient | None = None
     of_some: bool = False
     rowwise: bool = False
+    helped: bool = False

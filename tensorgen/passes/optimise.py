@@ -39,8 +39,8 @@ from tensorgen.passes.readings.widen_late import widen_late
 from tensorgen.passes.recall_names import recall_names
 from tensorgen.passes.scalars.clip_selections import clip_selections
 from tensorgen.passes.scalars.drop_steps import drop_steps
+from tensorgen.passes.scalars.pair_sigmoids import pair_sigmoids
 from tensorgen.passes.scalars.select_terms import select_terms
-from tensorgen.passes.scalars.share_exponentials import share_exponentials
 from tensorgen.passes.scalars.turn_signs import turn_signs
 from tensorgen.passes.sharing.add_narrow import add_narrow
 from tensorgen.passes.sharing.factor_pairs import factor_pairs
@@ -379,10 +379,10 @@ PASSES = (
         run=_each(turn_signs),
     ),
     Pass(
-        "share_exponentials",
-        law="sigmoid(-t) = where(t >= 0, e, 1) / (1 + e) with e = exp(-abs(t))",
-        needs="derivatives in their last form: e hides what functions they are",
-        ends="no logistic function is made",
-        run=_each(share_exponentials),
+        "pair_sigmoids",
+        law="sigmoid(t) * sigmoid(-t) = sigmoid_slope(t)",
+        needs="products in their last order: stable forms do not know the slope",
+        ends="each pair leaves a factor less",
+        run=_each(pair_sigmoids),
     ),
 )

@@ -31,6 +31,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.ir.patterns import pattern_of
+from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.promise_calls import is_promise
 from tensorgen.passes.rates import Rate, Rates, sizes_in
@@ -96,6 +97,7 @@ class Cutting:
                 if method not in users:
                     users.append(method)
                     waiting += self.operands(node)
+        self._join_exponentials()
         self.sources = _sources(self.users, owners)
         steady = {self.sources[x] for x in self.users if rates.of(x) == Rate.DATA}
         groups = sorted(steady, key=lambda names: (len(names), names))
@@ -103,6 +105,20 @@ class Cutting:
         self.held |= {method: {} for method in roots}
         self.multiples: dict[Node, tuple[Node, Fraction]] = {}
         self.same = self._multiples(named)
+
+    def _join_exponentials(self) -> None:
+        """Let who needs one of the functions that share an exponential need them all.
+
+        So the first of them makes them all together.
+        """
+        groups: dict[object, list[Node]] = {}
+        for node in self.users:
+            if (key := _exponential(node)) is not None:
+                groups.setdefault(key, []).append(node)
+        for group in groups.values():
+            users = {user for node in group for user in self.users[node]}
+            for node in group:
+                self.users[node] = [m for m in self.roots if m in users]
 
     def _multiples(self, named: Collection[Node]) -> dict[Node, tuple[Node, Fraction]]:
         """Values that are what another one is, times a number: one is computed.
@@ -245,6 +261,19 @@ def _core(node: Node) -> tuple[Fraction, object]:
         case Product(coefficient=coefficient) if coefficient:
             return coefficient, pattern_of(node)
     return Fraction(1), node
+
+
+def _exponential(node: Node) -> object:
+    """What functions of one exponential have in common; None for others."""
+    match node:
+        case Map(function=function, args=(t,)) if node.order and ELEMENTWISE[
+            function
+        ].has("logistic"):
+            coefficient, core = _core(t.node)
+            return abs(coefficient), core, t.labels
+        case Call(operator=operator) if OPERATORS[operator].helped:
+            return node.args, node.params
+    return None
 
 
 def _costs(node: Node) -> bool:

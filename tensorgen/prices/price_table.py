@@ -12,7 +12,7 @@ beside it, the row says so: what is planned decides orders, and orders what is e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from operator import attrgetter
 from typing import NamedTuple
@@ -51,6 +51,9 @@ LOGISTIC = Price(1, planned=100, numpy=30)
 """Of a function that computes an `exp` and what keeps its digits: `_sigmoid` takes 70,
 `logaddexp` 170. Large ones are made of others (`arrays/quicken.py`) before blocks
 are timed, and what is left of them is timed as a function."""
+SHARE = Price(5, numpy=42)
+"""Of softmax and its logarithms: the largest entry, what is above it, the exponential,
+their sum, and the share of it."""
 SELECTION = Price(1, planned=6, numpy=6)
 """Of a comparison, of `where`, `abs` and their like."""
 SQUARE = Price(1, numpy=3)
@@ -93,6 +96,12 @@ def of_function(name: str) -> Price:
     if row.boolean or row.has("quick"):
         return SELECTION
     return LOGISTIC if row.has("logistic") else FUNCTION
+
+
+def of_bundle(functions: Sequence[str]) -> list[Price]:
+    """The prices of logistic functions that share an exponential, added up."""
+    log = any(name in ("softplus", "log_sigmoid") for name in functions)
+    return [LOGISTIC, *[FUNCTION] * log, *[SELECTION] * (len(functions) - log)]
 
 
 def of_power(exponent: Fraction) -> Price:

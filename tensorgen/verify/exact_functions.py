@@ -103,6 +103,7 @@ def _made() -> Table:
         "tilt": lambda x: x / (1 + mp.mpf(x) ** 2),
         "sech2": lambda x: mp.sech(x) ** 2,
         "sigmoid": sigmoid,
+        "sigmoid_slope": lambda x: sigmoid(x) * sigmoid(-x),
         "softplus": softplus,
         "log_sigmoid": lambda x: -softplus(-x),
         "logaddexp": lambda x, y: max(x, y)

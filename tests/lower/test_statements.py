@@ -9,8 +9,8 @@ import pytest
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node
-from tensorgen.operators.calls import apply
+from tensorgen.ir.nodes import Call, Node
+from tensorgen.operators.calls import apply, exponentials
 from tests.lower.support import as_text, check
 
 SIZES = {"m": 4, "n": 3, "k": 2, "b": 2}
@@ -195,9 +195,10 @@ def test_a_multiple_of_another_value_reuses_it() -> None:
     ]
     slope = case.g.product("i", [(node, "i") for node in sigmoids])
     code = check(case.g, [slope], SIZES)
-    assert code.lines == ("t = -x * y",)
-    assert code.returns == ("_sigmoid(t) * _sigmoid(-t)",)
-    assert code.helpers == ("_sigmoid",)
+    assert code.lines[0] == "t = -x * y"
+    assert code.lines[1:] == ("sigmoid_t, sigmoid_neg_t = _sigmoid_and_complement(t)",)
+    assert code.returns == ("sigmoid_t * sigmoid_neg_t",)
+    assert code.helpers == ("_sigmoid_and_complement",)
 
 
 def test_a_long_expression_is_broken_up_into_named_parts() -> None:
@@ -302,11 +303,18 @@ def test_softmax_and_logsumexp_share_shift_and_exponentials() -> None:
     logsumexp = apply(case.g, "logsumexp", [case.A], axes=(1,))
     code = check(case.g, [softmax, logsumexp], SIZES)
     assert code.lines == (
-        "max_A = np.max(A, axis=1)",
-        "exp_shifted = np.exp(A - _finite(max_A)[:, None])",
-        "exp_sums = _nonzero(exp_shifted.sum(axis=1))",
-        "softmax_A = exp_shifted / exp_sums[:, None]",
-        "logsumexp_A = max_A + np.log(exp_sums)",
+        "logsumexp_A, softmax_A = _guarded_logsumexp_and_softmax(A, axis=1)",
+    )
+
+
+def test_softmax_whose_parts_others_have_is_opened() -> None:
+    case = Case()
+    softmax = apply(case.g, "softmax", [case.A], axes=(1,))
+    assert isinstance(softmax, Call)
+    code = check(case.g, [softmax, exponentials(case.g, softmax)], SIZES)
+    assert code.lines == (
+        "exp_shifted = np.exp(A - _finite(np.max(A, axis=1))[:, None])",
+        "softmax_A = exp_shifted / _nonzero(exp_shifted.sum(axis=1))[:, None]",
     )
 
 

@@ -232,10 +232,10 @@ functions:
     wrt: x
     emit: [gradient]
 """
-SOFTPLUS = """
-inputs: {t: [n]}
-functions: {f: {expr: 'sum(log(1 + exp(t)))', wrt: t, emit: [value, gradient]}}
+SOFTPLUS = """inputs: {t: [n]}
+functions: {f: {expr: sum(log(1 + exp(t))), wrt: t, emit: [value, gradient]}}
 """
+SLOPES = "inputs: {t: [n]}\nfunctions: {f: 'sigmoid(t) * sigmoid(-t)'}\n"
 REGROUPED = """
 inputs: {z: [b, n], H: [b, n, d], u: [d], y: [b]}
 functions:
@@ -346,7 +346,7 @@ PASSES = (
     ("share_products", INPUTS),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("share_sums", GAMMA),
-    ("fuse_elementwise", LOGISTIC),
+    ("fuse_elementwise", SEPARABLE),
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),
     ("mirror_products", WEIGHTED),
@@ -356,7 +356,7 @@ PASSES = (
     ("select_terms", HUBER),
     ("clip_selections", HUBER),
     ("turn_signs", SIGNS),
-    ("share_exponentials", SOFTPLUS),
+    ("pair_sigmoids", SLOPES),
 )
 RULES = (
     ("spell_scalings", NORMS),
@@ -375,6 +375,7 @@ REWRITES = (
     ("straighten", INPUTS),
     ("quicken", LARGE),
     ("block", LARGE),
+    ("bundle", SOFTPLUS),
     ("save_memory", INPUTS),
     ("break_sums", LONG),
 )

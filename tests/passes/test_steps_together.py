@@ -262,6 +262,8 @@ functions:
     emit: [value, gradient]
 """)
     gradient = source(text, "f_value_and_grad")
-    # At the last step, in the loop, at all steps for the adjoint; one for the sigmoids.
-    assert gradient.count("np.exp(") == 4
+    # At the last step, in the loop, and at all steps for the adjoint.
+    assert gradient.count("_guarded_logsumexp(") == 2
+    assert gradient.count("_guarded_softmax(") == 2
+    assert gradient.count("_softplus_and_log_sigmoid(") == 1
     assert "--" not in text.replace("---", "")

@@ -6,7 +6,9 @@ at the top of a file.
 
 from tensorgen.operators.helpers.intervals import INTERVALS
 from tensorgen.operators.helpers.keys import BY_KEY
+from tensorgen.operators.helpers.logistic import LOGISTIC
 from tensorgen.operators.helpers.running import RUNNING
+from tensorgen.operators.helpers.shares import SHARES
 from tensorgen.operators.helpers.special import SPECIAL
 from tensorgen.operators.helpers.spectral import SPECTRAL
 from tensorgen.operators.helpers.systems import BANDED, SPARSE, TOEPLITZ
@@ -50,6 +52,14 @@ def _sigmoid(t: Array | Scalar) -> Array:
     e = np.exp(-np.abs(t))
     return np.where(t >= 0, 1, e) / (1 + e)
 ''',
+    "_sigmoid_slope": '''
+def _sigmoid_slope(t: Array | Scalar) -> Array:
+    """Return sigmoid(t) * sigmoid(-t) without overflow or loss of digits."""
+    e = np.exp(-np.abs(t))
+    return e / (1 + e) ** 2
+''',
+    **LOGISTIC,
+    **SHARES,
     "_sech2": '''
 def _sech2(t: Array | Scalar) -> Array:
     """Return 1 - tanh(t)**2 without cancellation."""
@@ -77,9 +87,9 @@ def _nonzero(x: Array | Scalar) -> Array:
     return x + (x == 0)
 ''',
     "_supremum": '''
-def _supremum(x: Array, axis: Any = None) -> Any:
+def _supremum(x: Array, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the largest entries along the axes, -inf where there are none."""
-    return np.max(x, axis=axis, initial=-np.inf)
+    return np.max(x, axis=axis, keepdims=keepdims, initial=-np.inf)
 ''',
     "_inverse": '''
 def _inverse(x: Array | Scalar) -> Array:
@@ -329,9 +339,11 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
 
 
 SUPREMUM = '''
-def _supremum(x: Array, axis: Any = None) -> Array | Scalar:
+def _supremum(x: Array, axis: Any = None, keepdims: bool = False) -> Array | Scalar:
     """Return the largest entries along the axes, -inf where there are none."""
-    return np.max(x, axis=axis) if x.size else x.sum(axis=axis) - np.inf
+    found = np.max if x.size else np.sum
+    least = 0 if x.size else -np.inf
+    return found(x, axis=axis, keepdims=keepdims) + least
 '''
 
 NORM = '''

@@ -262,6 +262,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "atanh": np.arctanh,
     "sech2": sech2,
     "sigmoid": sigmoid,
+    "sigmoid_slope": lambda x: sigmoid(x) * sigmoid(-x),
     "softplus": softplus,
     "log_sigmoid": log_sigmoid,
     "logaddexp": logaddexp,
