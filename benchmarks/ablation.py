@@ -1,11 +1,13 @@
 """What each pass over graphs and each rewrite of arrays changes, by leaving it out.
 
 Run it as `python benchmarks/ablation.py [--every N] [--seconds S] [LAW ...]`. Specs are
-the examples, the gallery's and each Nth of the corpus in tests/corpus. A law is left
-out of those specs alone where it changes a plan or code; then functions are compared
-with what is emitted otherwise: by their text, by the price that the cost model gives
-their plans, by the flops and the memory that their docstrings tell, and by their times
-at the sizes that the spec hints at. It writes benchmarks/results/ablation.txt.
+the examples, the gallery's, each Nth of the corpus in tests/corpus, and those of it
+where laws fire that few others need. Of a law that fires in none of them it is its
+witness in tests/passes. A law is left out of those specs alone where it changes a plan
+or code; then functions are compared with what is emitted otherwise: by their text, by
+the price that the cost model gives their plans, by the flops and the memory that their
+docstrings tell, and by their times at the sizes that the spec hints at. It writes
+benchmarks/results/ablation.txt.
 """
 
 from __future__ import annotations
@@ -50,9 +52,13 @@ from tensorgen.spec.read import read_spec
 from tensorgen.verify.emitted_calls import Arguments
 from tensorgen.verify.verified_modules import Subject
 from tests.corpus import run as corpus
+from tests.passes import witnesses
 
 LIMIT = 600
 """Seconds of CPU after which a spec is given up."""
+
+SELDOM = ("finnis-sinclair", "huber-irls-weights", "normal-modes", "vq-vae")
+"""Specs of the corpus where laws fire that few others need."""
 
 Prices = dict[str, float]
 
@@ -104,7 +110,15 @@ def specs(every: int) -> dict[str, str]:
     }
     every_spec = [spec for name in corpus.fields() for spec in corpus.specs(name)]
     good = [spec for spec in every_spec if spec.expected == "fine"]
-    return found | {spec.name: spec.text for spec in good[::every]}
+    seldom = [spec for spec in good if spec.name in SELDOM]
+    return found | {spec.name: spec.text for spec in (*good[::every], *seldom)}
+
+
+def witness(law: str) -> str:
+    """The spec of the tests in which a law fires."""
+    both = dict((*witnesses.PASSES, *witnesses.REWRITES))
+    text = both[law]
+    return text if "tensorgen:" in text else f"tensorgen: 1\n{text}"
 
 
 @contextmanager
@@ -307,8 +321,8 @@ def _limited() -> None:
     warnings.simplefilter("ignore")
 
 
-def row(law: str, effects: Sequence[Effect]) -> str:
-    """A line of the table."""
+def row(law: str, effects: Sequence[Effect], is_alone: bool = False) -> str:
+    """A line of the table; of a law that fires in its witness alone, it has a star."""
     whole = Effect()
     for effect in effects:
         whole.add(effect)
@@ -323,7 +337,8 @@ def row(law: str, effects: Sequence[Effect]) -> str:
     specs_ = sum(1 for effect in effects if effect.changed)
     needed = sum(effect.fails for effect in effects)
     counts = f"{len(effects):6d}{needed:7d}{specs_:7d}{whole.changed:10d}"
-    return f"{law:20s}{counts}{''.join(figures)}  {whole.worst}".rstrip()
+    name = f"{law} *" if is_alone else law
+    return f"{name:20s}{counts}{''.join(figures)}  {whole.worst}".rstrip()
 
 
 def main() -> None:
@@ -337,7 +352,8 @@ def main() -> None:
     found: dict[str, list[Effect]] = defaultdict(list)
     failed = list[str]()
     texts = specs(given.every)
-    for name, text in texts.items():
+
+    def run(name: str, text: str, chosen: Sequence[str]) -> None:
         # In a process of its own: one spec's memory and time are its own.
         with multiprocessing.get_context("fork").Pool(1, _limited) as pool:
             job = pool.apply_async(ablated, (name, text, chosen, given.seconds))
@@ -345,16 +361,23 @@ def main() -> None:
                 effects = job.get(LIMIT)
             except Exception as error:
                 failed.append(f"{name} ({type(error).__name__})")
-                continue
+                return
         for law, effect in effects.items():
             found[law].append(effect)
         print(f"{name}: {len(effects)} laws", file=sys.stderr, flush=True)
+
+    for name, text in texts.items():
+        run(name, text, chosen)
+    alone = [law for law in chosen if not found[law]]
+    for law in alone:
+        run(law, witness(law), [law])
     lines = [
         f"What laws change in {len(texts)} specs, by leaving out one at a time.",
         "Of each law: specs where it fires, specs that do not compile without it,",
         "specs and functions whose text differs, and of these functions the price of",
         "the plan and the time of a call without it, over those with it: the geometric",
-        "mean and the largest, and whose it is.",
+        "mean and the largest, and whose it is. A law with a star fires in none of",
+        "them: its row is of its witness in tests/passes/witnesses.py.",
         f"Written by `python benchmarks/ablation.py --every {given.every}"
         f" --seconds {given.seconds}`.",
         "",
@@ -364,7 +387,7 @@ def main() -> None:
         "",
         f"{'law':20s}{'fires':>6s}{'needed':>7s}{'specs':>7s}{'functions':>10s}"
         f"{'price':>10s}{'most':>10s}{'time':>10s}{'most':>10s}  slowest without it",
-        *(row(law, found[law]) for law in chosen),
+        *(row(law, found[law], law in alone) for law in chosen),
     ]
     report.write("ablation.txt", lines)
 

@@ -24,7 +24,7 @@ from tensorgen.passes.order import flatten_products
 from tests.check import planting
 from tests.check.gates import guilty
 from tests.check.planting import is_seen, sound
-from tests.passes.test_laws import EXAMPLES, PASSES, RULES
+from tests.passes.witnesses import EXAMPLES, PASSES, RULES
 
 pytestmark = pytest.mark.thorough
 

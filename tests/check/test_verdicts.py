@@ -13,7 +13,7 @@ from tensorgen.check.residues import DEGREES, PRIME, Residues, exp, sign
 from tensorgen.errors import Source
 from tensorgen.plans import claims
 from tests import solving_specs
-from tests.passes.test_laws import EXAMPLES
+from tests.passes.witnesses import EXAMPLES
 
 MODE = "cross-country"
 SMALL_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)

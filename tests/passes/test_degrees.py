@@ -1,6 +1,7 @@
 """Laws that lower a degree: of the flops in the sizes, or of the numbers held.
 
 Each of them earns its place by that, whatever it does at the sizes that specs hint at.
+Others that fire seldom earn it by what a textbook's function costs without them.
 """
 
 from __future__ import annotations
@@ -8,23 +9,30 @@ from __future__ import annotations
 import ast
 import re
 
+import ablation
 import pytest
 
 from tensorgen.errors import Source, SpecError
 from tensorgen.passes import optimise
 from tensorgen.pipeline import compile_spec
-from tests.passes.test_laws import CHAIN, COLUMNS, DIAGONAL, ENTRIES, MESH, PROMISED
+from tests.passes.witnesses import (
+    CHAIN,
+    CLIPPED,
+    COLUMNS,
+    DIAGONAL,
+    ENTRIES,
+    HUBER,
+    MESH,
+    PROMISED,
+    RISKS,
+    WINDOWS,
+)
 
 FLOPS, NUMBERS = "flops", "numbers"
 
-CONVOLVED = """
-inputs: {z: [n], w: [m]}
-functions:
-  f: {where: "y[i] = sum(w[k]*exp(z[i + k]), k)", expr: sum(y**2)}
-"""
 # A law, and a function whose cost has one degree with it and another one without it.
 CASES = (
-    ("widen_late", CONVOLVED, "f", NUMBERS, 1, 2),
+    ("widen_late", WINDOWS, "f", NUMBERS, 1, 2),
     ("open_promises", PROMISED, "f_grad", FLOPS, 2, 3),
     ("open_promises", PROMISED, "f_grad", NUMBERS, 1, 2),
     ("take_entries", DIAGONAL, "f", FLOPS, 2, 3),
@@ -32,6 +40,14 @@ CASES = (
     ("select_entries", MESH, "f_grad", NUMBERS, 1, 2),
     ("apply_inverses", CHAIN, "f_grad", FLOPS, 1, 2),
     ("apply_inverses", CHAIN, "f_grad", NUMBERS, 1, 2),
+)
+
+# A law, a function of the textbooks, and by what factor it is dearer without the law.
+DEARER = (
+    ("turn_walks", RISKS, 1.3),
+    ("drop_steps", CLIPPED, 4),
+    ("select_terms", HUBER, 1.9),
+    ("clip_selections", HUBER, 2.5),
 )
 
 
@@ -74,6 +90,16 @@ def test_without_a_law_a_degree_is_higher(
     assert degree(spec, function, what) == least
     without(law, monkeypatch)
     assert degree(spec, function, what) == most
+
+
+@pytest.mark.parametrize(
+    ("law", "spec", "factor"), DEARER, ids=[law for law, _, _ in DEARER]
+)
+def test_without_a_law_a_function_of_the_textbooks_is_dearer(
+    law: str, spec: str, factor: float
+) -> None:
+    (effect,) = ablation.ablated("one", f"tensorgen: 1{spec}", [law], 0).values()
+    assert max(effect.prices) > factor
 
 
 def test_without_joined_entries_all_pairs_of_entries_are_compared(
