@@ -7,7 +7,7 @@ that are written apart from those of the rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,10 @@ import numpy as np
 from tensorgen.operators.references.complex_parts import is_complex, join
 
 Array = Any
+
+# Their nodes are eigenvalues, found once.
+gauss_laguerre = cache(np.polynomial.laguerre.laggauss)
+gauss_legendre = cache(np.polynomial.legendre.leggauss)
 
 
 def special(name: str) -> Callable[..., Array]:
@@ -68,7 +72,7 @@ def _tail(order: int) -> Callable[[Array], Array]:
         gap = top + m
         variance = 1 - m * gap
         near = (gap, variance, m * (gap**2 - variance))[order - 1]
-        t, weights = np.polynomial.laguerre.laggauss(60)
+        t, weights = gauss_laguerre(60)
         a = np.maximum(-x, 5.0)[..., None]
         weights = weights * np.exp(-((t / a) ** 2) / 2)
         weights = weights / weights.sum(-1, keepdims=True)
@@ -171,7 +175,7 @@ def _between(a: Array, b: Array, width: Array) -> tuple[Array, ...]:
     scale = np.maximum(np.maximum(-top, 0.0), 1e-9)
     most = np.maximum(top, 0.0) + np.minimum(9.0, 45 / scale)
     length = np.minimum(np.asarray(width)[..., None], most)
-    nodes, weights = np.polynomial.legendre.leggauss(150)
+    nodes, weights = gauss_legendre(150)
     t = length * (nodes + 1) / 2
     far = np.where(np.isfinite(top), top, 0.0)
     mass = weights * length / 2 * np.exp(far * t - t * t / 2)
