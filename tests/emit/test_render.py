@@ -7,7 +7,6 @@ import inspect
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from tensorgen.emit.interface import Body, Function, Helper, Parameter
 from tensorgen.emit.layout import layout
 from tensorgen.emit.render import render
 from tensorgen.errors import InternalError
+from tests.counting import calls
 from tests.emit.models import (
     N,
     body,
@@ -268,15 +268,22 @@ def test_hash_seeds_do_not_reach_the_text() -> None:
     assert texts[0] == texts[1] == own.encode()
 
 
-def test_rendering_is_quick() -> None:
+def test_templates_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model = logistic_module(problems=["loss"])
-    render(model)
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        render(model)
-        times.append(time.process_time() - start)
-    assert min(times) < 0.4
+    first = render(model)
+    compiled: list[Any] = []
+    own = environment("numpy")
+    monkeypatch.setattr(type(own), "compile", lambda *given, **more: compiled.append(1))
+    assert render(model) == first and not compiled
+
+
+def test_rendering_takes_work_linear_in_the_functions() -> None:
+    def work(count: int) -> int:
+        model = module(*(simple(function=f"f{k}") for k in range(count)))
+        return calls(lambda: render(model))
+
+    few, many = work(10), work(40)
+    assert many < 4.2 * few
 
 
 # Backends and templates

@@ -1,6 +1,5 @@
 """Flattening, distributing and factoring: what they find, and that values stay."""
 
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -40,9 +39,9 @@ def test_a_networks_hessian_holds_no_fourth_order_tensor_but_the_result() -> Non
     net = network(10)
     first = net.weights[0]
     block = hessian(net.graph, net.loss, [first], "reverse", "forward")[first, first]
-    start = time.perf_counter()
+    before = net.graph.effort.spent
     (flat,) = flatten_products(Context(net.graph, COST), [block])
-    assert time.perf_counter() - start < 4
+    assert net.graph.effort.spent - before < 15_000
     verify([flat])
     assert isinstance(flat, Product)
     # x_j x_l stands outside, and what is beside it is a matrix.
@@ -166,10 +165,9 @@ def test_repeated_squaring_stays_small() -> None:
     for _ in range(20):
         node = graph.einsum("ij,jk->ik", node, node)
     f = graph.einsum("ii->", node)
-    start = time.perf_counter()
     (gradient,) = vjp(graph, f, graph.constant(1), [x])
     plan = optimise(Context(graph), [[gradient]])
-    assert time.perf_counter() - start < 10
+    assert graph.effort.spent < 3_000
     assert len(topological(plan.roots)) < 200
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import time
 from collections.abc import Iterator
+from multiprocessing import active_children
 from typing import Any
 
 import pytest
@@ -163,12 +163,11 @@ def run(budget: Budget, given: dict[str, Any], job: str = "compile") -> dict[str
 
 
 def test_work_ends_when_its_time_is_over() -> None:
-    start = time.monotonic()
     answer = run(Budget(seconds=0.5), SLOW)
     assert answer == {
         "stopped": "it took longer than the 0.5 seconds allowed for a request"
     }
-    assert time.monotonic() - start < 5
+    assert not active_children()
 
 
 def test_work_ends_when_its_memory_is_used_up() -> None:
@@ -190,10 +189,9 @@ def test_work_that_nobody_waits_for_ends() -> None:
         asked.append(True)
         return len(asked) > 1  # not before it has begun
 
-    start = time.monotonic()
     answer = asyncio.run(Workers(Budget(seconds=60)).run("compile", SLOW, gone))
-    assert "stopped" in answer
-    assert time.monotonic() - start < 10
+    assert "seconds" not in answer["stopped"]  # it ended before
+    assert not active_children()
 
 
 def test_some_run_some_wait_and_the_others_are_told_so() -> None:

@@ -52,24 +52,33 @@ class Planted:
 def planted(text: str, count: int) -> list[Planted]:
     """Return so many modules with a fault each, spread over what they compute."""
     found, rng = [], random.Random(0)
-    every = [*_changes(ast.parse(text))]
+    tree = ast.parse(text)
+    every = [*_changes(tree)]
     # Faults of calls are few beside those of what is computed: a third are such.
     calls = [k for k, x in enumerate(every) if x.of_call]
     others = [k for k, x in enumerate(every) if not x.of_call]
     some = rng.sample(calls, min(count // 3, len(calls)))
     rest = rng.sample(others, min(count - len(some), len(others)))
     for number in sorted(some + rest):
-        tree = ast.parse(text)
-        change = [*_changes(tree)][number]
-        where, what, new = change.where, change.what, change.new
-        parent, field, index = change.place
-        if index is None:
-            setattr(parent, field, new)
-        else:
-            getattr(parent, field)[index] = new
-        ast.fix_missing_locations(tree)
-        found.append(Planted(where, change.shared, what, ast.unparse(tree)))
+        change = every[number]
+        old = _put(change.place, change.new)
+        text = ast.unparse(tree)
+        found.append(Planted(change.where, change.shared, change.what, text))
+        _put(change.place, old)
     return found
+
+
+def _put(place: Place, new: ast.AST) -> ast.AST:
+    """Put a node where another one is, which is returned."""
+    parent, field, index = place
+    old: ast.AST
+    if index is None:
+        old = getattr(parent, field)
+        setattr(parent, field, new)
+    else:
+        old = getattr(parent, field)[index]
+        getattr(parent, field)[index] = new
+    return old
 
 
 class Change(NamedTuple):

@@ -1,7 +1,6 @@
 """The order of contractions against brute force, on products with hyper-indices."""
 
 import random
-import time
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 from math import prod
@@ -173,14 +172,13 @@ def test_products_of_one_shape_are_searched_once(
     assert len(found) == 1
 
 
-def test_products_of_many_factors_are_ordered_in_little_time() -> None:
+def test_products_of_many_factors_are_ordered_in_few_steps() -> None:
     graph = Graph()
     nodes = [graph.input(f"A{k}", [f"d{k}", f"d{k + 1}"]) for k in range(12)]
     factors = [(node, (k, k + 1)) for k, node in enumerate(nodes)]
     node = graph.product((0, 12), factors)
-    start = time.perf_counter()
     (ordered,) = order_contractions(graph, [node], COST)
-    assert time.perf_counter() - start < 5
+    assert graph.effort.spent < 1_500
     assert all(
         len(n.factors) == 2 for n in topological([ordered]) if isinstance(n, Product)
     )
