@@ -15,6 +15,9 @@ from tensorgen.plans import claims
 
 # What JAX compiles for a test runs once: to optimise it takes longer than it saves.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+# Tests fill all cores: threads that wait for a busy one take several times as long.
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 
 BLOCK = 10  # random programs in one test
 

@@ -56,8 +56,22 @@ def effort(tau: Array, R: Array, p: Array) -> Array:
     return (np.linalg.solve(total[np.ix_(free, free)], right) ** 2).sum()
 
 
-@pytest.mark.parametrize("stacked", [BY_ROWS, AT_ONCE], ids=["by rows", "at once"])
-@pytest.mark.parametrize("hint", ["", "dims: {S: 2}", "dims: {S: 6}", "dims: {S: 900}"])
+THOROUGH = pytest.mark.thorough
+
+
+@pytest.mark.parametrize(
+    ("stacked", "hint"),
+    [
+        pytest.param(BY_ROWS, "", id="by rows"),
+        pytest.param(BY_ROWS, "dims: {S: 2}", id="by rows, 2", marks=THOROUGH),
+        pytest.param(BY_ROWS, "dims: {S: 6}", id="by rows, 6", marks=THOROUGH),
+        pytest.param(BY_ROWS, "dims: {S: 900}", id="by rows, 900", marks=THOROUGH),
+        pytest.param(AT_ONCE, "", id="at once", marks=THOROUGH),
+        pytest.param(AT_ONCE, "dims: {S: 2}", id="at once, 2", marks=THOROUGH),
+        pytest.param(AT_ONCE, "dims: {S: 6}", id="at once, 6", marks=THOROUGH),
+        pytest.param(AT_ONCE, "dims: {S: 900}", id="at once, 900"),
+    ],
+)
 def test_a_hint_is_no_part_of_what_is_computed(stacked: str, hint: str) -> None:
     module = tensorgen.load(SPEC.format(hint=hint, stacked=stacked))
     for size in (2, 3, 5):
