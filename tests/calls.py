@@ -16,7 +16,7 @@ from tests.device.library import execute
 Arrays = dict[str, Any]
 
 
-def specs(cases: Sequence[Case] = CASES) -> pytest.MarkDecorator:
+def specs(cases: Sequence[Any] = CASES) -> pytest.MarkDecorator:
     """One test a case."""
     return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
 

@@ -22,6 +22,7 @@ from tests.device.agreement import Pair
 from tests.device.cases import CASES, EDGES, NAMED, Case
 from tests.device.library import execute, missing, stand_in
 from tests.emitted_trees import escapes
+from tests.sampled import sampled
 
 Make = Callable[[Case], Pair]
 
@@ -55,7 +56,7 @@ def test_results_agree_with_numpys_and_are_on_the_device(
         both.same(*both.call(name), where=name)
 
 
-@specs(CASES)
+@specs(sampled(CASES, 3))
 def test_single_precision_stays_single(case: Case, cupy: ModuleType) -> None:
     both = pair(case, cupy, "float32")
     for name in both.functions():
@@ -71,7 +72,7 @@ def test_axes_of_length_0_and_1_work_as_in_numpy(case: Case, cupy: ModuleType) -
             both.same(*both.call(name), where=name)
 
 
-@specs(CASES)
+@specs(sampled(CASES, 3))
 def test_arrays_on_the_host_are_refused(case: Case, cupy: ModuleType) -> None:
     both = pair(case, cupy)
     for name in both.functions():
@@ -83,7 +84,7 @@ def test_arrays_on_the_host_are_refused(case: Case, cupy: ModuleType) -> None:
                     getattr(both.theirs, name)(**arguments | {wrong: value})
 
 
-@specs([case for case in CASES if not case.waits])
+@specs(sampled((case for case in CASES if not case.waits), 3))
 def test_nothing_waits_for_the_device(case: Case, cupy: ModuleType) -> None:
     cupyx = importlib.import_module("cupyx")
     both = pair(case, cupy)
@@ -99,7 +100,7 @@ def test_nothing_waits_for_the_device(case: Case, cupy: ModuleType) -> None:
                 getattr(both.theirs, name)(**given)
 
 
-@specs(CASES)
+@specs(sampled(CASES, 3))
 def test_arguments_are_neither_written_to_nor_returned(
     case: Case, cupy: ModuleType
 ) -> None:
@@ -195,7 +196,7 @@ def test_indices_out_of_range_are_refused(cupy: ModuleType) -> None:
         both.theirs.u(**given)
 
 
-@specs(CASES)
+@specs(sampled(CASES, 3))
 def test_modules_compute_only_and_name_what_they_import_where_used(case: Case) -> None:
     for source in case.sources():
         _, _, needs = source.partition("# Needs")

@@ -64,6 +64,7 @@ def test_latent_variables_in_a_table_are_those_in_a_row() -> None:
     assert one == pytest.approx(other)
 
 
+@pytest.mark.thorough
 def test_a_mixed_model_is_what_scipy_makes_of_it() -> None:
     module = execute(generate(GLMM))
     rng = np.random.default_rng(0)
@@ -133,6 +134,7 @@ def test_a_sparse_design_is_eliminated_as_it_is() -> None:
     np.testing.assert_allclose(found, differences(marginal, v), 1e-4, 1e-5)
 
 
+@pytest.mark.thorough
 def test_a_state_space_model_is_what_scipy_makes_of_it() -> None:
     text = generate(VOLATILITY)
     module = execute(text)

@@ -10,6 +10,7 @@ from tensorgen.ir.nodes import topological
 from tensorgen.operators.solved_arrays import is_unknown
 from tests.ir.verify import verify
 from tests.programs.graphs import RandomGraph
+from tests.sampled import sampled
 from tests.test_random_graphs import WANTED, agree, differentiated
 
 MODES: tuple[tuple[Direction, Direction], ...] = (
@@ -26,7 +27,7 @@ def grow(seed: int, recurrent: bool) -> RandomGraph | None:
 
 
 @pytest.mark.parametrize("recurrent", [False, True])
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", sampled(range(4), 2))
 def test_both_modes_agree_with_complex_steps(block: int, recurrent: bool) -> None:
     met = 0
     for seed in range(20 * block, 20 * block + 20):

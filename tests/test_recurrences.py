@@ -16,6 +16,7 @@ from tensorgen.errors import SpecError
 from tests.device.library import execute, stand_in
 from tests.made import source
 from tests.recurrence_cases import CASES, Case, given
+from tests.sampled import sampled
 
 Array = Any
 
@@ -30,7 +31,7 @@ def slope(loop: Callable[..., Array], values: dict[str, Array], name: str) -> Ar
     return found
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: case.name)
+@pytest.fixture(scope="module", params=sampled(CASES, 2), ids=lambda case: case.name)
 def made(request: pytest.FixtureRequest) -> tuple[Case, ModuleType]:
     return request.param, execute(tensorgen.generate(request.param.text))
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampled import sampled
 from tests.sessions import PAGES, printed, same
 
 
@@ -11,7 +12,7 @@ def test_there_are_pages_with_sessions() -> None:
     assert "tutorial.md" in {path.name for path in PAGES}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sampled(PAGES, len(PAGES)), ids=lambda path: path.stem)
 def test_commands_print_what_a_page_shows(path: Path) -> None:
     for block, wanted in printed(path):
         assert same(block.text, wanted), f"python -m tests.sessions\n{wanted}"

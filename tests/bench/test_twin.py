@@ -16,6 +16,7 @@ from tensorgen.spec.read import read_spec
 from tensorgen.verify import Verification
 from tensorgen.verify.cases import Sizes
 from tensorgen.verify.reference import Unfit
+from tests.sampled import sampled
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -85,7 +86,7 @@ def in_doubles() -> None:
     jax.config.update("jax_enable_x64", True)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sampled(EXAMPLES, 4), ids=lambda path: path.stem)
 def test_examples_mean_the_same_in_jax(path: Path) -> None:
     source = Source(str(path), path.read_text("utf-8"))
     own = Verification(read_spec(source))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tensorgen
 from tensorgen.errors import SpecError
+from tests.made import load
 
 Array = Any
 SIZES = [(4, 6), (6, 3), (1, 3), (3, 1), (1, 1), (2, 2)]
@@ -18,7 +18,7 @@ SIZES = [(4, 6), (6, 3), (1, 3), (3, 1), (1, 1), (2, 2)]
 def loaded(where: str, expr: str = "R", emit: str = "[value]") -> Any:
     """The module of a function of two sequences that makes a table R."""
     lines = "\n".join(f"      {line}" for line in where.strip().split("\n"))
-    return tensorgen.load(
+    return load(
         "tensorgen: 1\ninputs: {x: [n], y: [m], c: [m, k], g: scalar}\nfunctions:\n"
         f"  f:\n    where: |\n{lines}\n    expr: {expr}\n    wrt: x\n    emit: {emit}\n"
     )

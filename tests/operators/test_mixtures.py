@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tests.sampled import left
 
 MIXTURE = """
 tensorgen: 1
@@ -24,7 +25,7 @@ functions:
 """
 
 
-@pytest.mark.parametrize("level", [3.0, 8.0, 12.0, 16.0, 20.0])
+@pytest.mark.parametrize("level", [3.0, left(8.0), 12.0, left(16.0), 20.0])
 def test_a_mixture_of_student_ts_that_are_nearly_normal(level: float) -> None:
     y, mu = np.array([0.3, -1.2, 2.5]), np.array([-0.5, 0.75])
     lnu, w = np.array([level, level - 0.5]), np.array([0.25, -0.5])

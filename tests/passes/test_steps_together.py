@@ -15,6 +15,7 @@ import tensorgen
 from tests.device.library import execute
 from tests.made import source
 from tests.recurrence_cases import sigmoid
+from tests.sampled import sampled
 
 Array = Any
 
@@ -83,7 +84,7 @@ CELLS = {
 made = cache(lambda name: Cell(*CELLS[name]))
 
 
-@pytest.fixture(params=CELLS)
+@pytest.fixture(params=sampled(CELLS, 2))
 def cell(request: pytest.FixtureRequest) -> Cell:
     return made(request.param)
 
