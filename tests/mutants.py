@@ -181,6 +181,7 @@ def _outcome(tests: Sequence[str]) -> str:
     watch = Watch()
     paths = [str(ROOT / "tests" / test) for test in tests]
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no"]
+    options += ["-m", "not browser"]  # those that take long, too
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         code = pytest.main([*options, f"--rootdir={ROOT}", *paths], [watch])
     if code == 0:
