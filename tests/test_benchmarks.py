@@ -276,6 +276,13 @@ def test_a_problem_has_the_price_of_all_its_methods() -> None:
     assert effect.prices[0] > 3
 
 
+def test_what_fires_nowhere_has_a_spec_of_its_own() -> None:
+    for law in ablation.laws():
+        assert ablation.witness(law).lstrip().startswith(("tensorgen: 1", "#"))
+    effect = ablation.ablated("own", ablation.witness("widen_late"), ["widen_late"], 0)
+    assert max(effect["widen_late"].prices) > 10
+
+
 def test_a_law_that_is_left_out_is_missed_where_it_fires() -> None:
     text = (
         "tensorgen: 1\nmodule: one\ninputs: {X: [m, n], w: [n], y: [m]}\n"
@@ -289,6 +296,7 @@ def test_a_law_that_is_left_out_is_missed_where_it_fires() -> None:
     assert effect.changed and not effect.fails
     assert max(effect.prices) > 1
     assert laws[0] in ablation.row(laws[0], [effect])
+    assert "widen_late *" in ablation.row("widen_late", [effect], is_alone=True)
     with ablation.without(laws[0]):
         assert laws[0] not in ablation.laws()
     assert laws[0] in ablation.laws()
