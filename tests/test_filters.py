@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tensorgen
+from tests.made import load
 
 Array = Any
 
@@ -38,7 +38,7 @@ def stepped(x: Array, gains: Array) -> Array:
 def test_gains_of_any_size_are_those_of_one_step_after_the_other(
     shape: tuple[int, ...], most: float, dtype: type
 ) -> None:
-    own = tensorgen.load(LINEAR)._filtered_by
+    own = load(LINEAR)._filtered_by
     rng = np.random.default_rng(5)
     for count in (0, 1, 63, 64, 65, 1000, 5000):
         gains: Array = (most * rng.uniform(-1, 1, (count, *shape))).astype(dtype)
@@ -66,7 +66,7 @@ def test_gains_of_any_size_are_those_of_one_step_after_the_other(
 def test_gains_near_one_are_filtered_in_one_run_as_accurately_as_by_steps(
     shape: tuple[int, ...], back: bool
 ) -> None:
-    module, count = tensorgen.load(LINEAR), 3000
+    module, count = load(LINEAR), 3000
     own, rng = module._filtered_by, np.random.default_rng(8)
     turn = np.linspace(0, 2 * np.pi, count).reshape(-1, *(1,) * len(shape))
     drift = 1 + rng.standard_normal((count, *shape)) / 100
@@ -92,7 +92,7 @@ def test_gains_near_one_are_filtered_in_one_run_as_accurately_as_by_steps(
 
 @pytest.mark.parametrize("bad", [0.0, 1e-300, 1e300, np.nan, np.inf])
 def test_one_gain_far_from_one_leaves_all_others_what_they_are(bad: float) -> None:
-    module, rng = tensorgen.load(LINEAR), np.random.default_rng(8)
+    module, rng = load(LINEAR), np.random.default_rng(8)
     x, gains = rng.standard_normal(1001), 1 + rng.standard_normal(1000) / 100
     gains[700] = bad
     with np.errstate(all="ignore" if np.isnan(bad) or np.isinf(bad) else "raise"):
@@ -104,6 +104,6 @@ def test_one_gain_far_from_one_leaves_all_others_what_they_are(bad: float) -> No
 def test_gains_that_vanish_stop_what_comes_before_them() -> None:
     a, b = np.full(200, 0.5), np.zeros(200)
     a[100] = 0.0
-    slopes = tensorgen.load(LINEAR).f_grad(a=a, b=b)
+    slopes = load(LINEAR).f_grad(a=a, b=b)
     assert not slopes[100:].any()
     np.testing.assert_allclose(slopes[0], np.sum(0.25 ** np.arange(100)))

@@ -15,8 +15,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize, sparse
 
-from tensorgen import load
 from tests.documents import ROOT, blocks
+from tests.made import load
 
 Array = Any
 RNG = np.random.default_rng(0)
