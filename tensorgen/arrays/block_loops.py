@@ -21,13 +21,15 @@ from tensorgen.arrays.operations import (
     Number,
     Power,
     Reduce,
+    SumByKey,
     Variable,
 )
-from tensorgen.arrays.places import WHOLE
+from tensorgen.arrays.places import WHOLE, Entries
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
     Let,
     Loop,
+    Scatter,
     Statement,
     Store,
     operands,
@@ -142,6 +144,11 @@ class _Writing:
         zero = array(Number(Fraction(0)))
         start = array(Fill(whole.dims, 0)) if whole.order else zero
         self.before.append(Let(whole.op.name, start))
+        if isinstance(block.op, SumByKey):  # as many as all blocks add to
+            value, *keys = block.args
+            at = Index((Entries(),) * len(keys), value.dims)
+            self.body.append(Scatter(whole, at, (*keys,), value, by_entry=True))
+            return
         everywhere = Index((WHOLE,) * whole.order, whole.dims)
         self.body.append(Store(whole, everywhere, (), "+=", block))
 

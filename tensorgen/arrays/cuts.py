@@ -28,6 +28,7 @@ from tensorgen.arrays.operations import (
     Python,
     Range,
     Reduce,
+    SumByKey,
     TensorDot,
     Variable,
     View,
@@ -114,6 +115,8 @@ class Cuts:
             raise Whole([x for x in reads([one]) if shared and x in self.at])
         if isinstance(op, Call):
             op = replace(op, dims=self._sizes(op.dims, axis))
+        if isinstance(op, SumByKey):
+            op = replace(op, shape=self._sizes(op.shape, axis))
         return array(op, *self.operands(one, axes))
 
     def _read(self, one: Array, op: Index, axis: int) -> Array:
@@ -209,6 +212,10 @@ def operands_along(one: Array, axis: int) -> Axes | None:
             columns = [k for k in range(args[1].order) if k not in right]
             own = axis < len(rows)
             return (rows[axis], None) if own else (None, columns[axis - len(rows)])
+        case SumByKey():
+            keys = len(args) - 1
+            rest = axis - one.order + args[0].order
+            return None if axis < keys else (rest, *[None] * keys)
         case Reduce(axes=gone):
             return ([k for k in range(args[0].order) if k not in gone][axis],)
         case Call(operator=name) if name in distances.NAMES:
@@ -257,6 +264,8 @@ def contracted_along(one: Array, dim: Dim) -> Iterator[Axes]:
             found = [(k, k) for k in range(args[0].order)]
         case Reduce(axes=gone):
             found = [(k,) for k in gone]
+        case SumByKey() if all(key.order == 1 for key in args[1:]):
+            found = [(0,) * len(args)]
         case Einsum(labels=labels, kept=kept):
             every = dict.fromkeys(x for own in labels for x in own)
             found = [_of_label(labels, x) for x in every if x not in kept]

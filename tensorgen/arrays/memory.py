@@ -26,6 +26,7 @@ from tensorgen.arrays.operations import (
     Operation,
     Permute,
     Power,
+    SumByKey,
     TensorDot,
     Variable,
     View,
@@ -128,15 +129,20 @@ def _during(line: Statement, value: Value, elided: int) -> int:
     added = space(parts, value, elided)
     if not (isinstance(line, Scatter) and line.by_entry):
         return added
-    # Several indices make one; where rows belong is written out for a block of them.
-    at, shape = line.places, line.target.dims
     if line.counts:
-        return added + 2 * value(count(shape))
+        return added + 2 * value(count(line.target.dims))
+    kept = sum(_kept(one, value) for one in parts)
+    return max(added, kept + _by_entry(line.places, line.target.dims, value))
+
+
+def _by_entry(at: Sequence[Array], shape: tuple[Dim, ...], value: Value) -> int:
+    """What is held to add rows where index arrays say, in an array of some shape.
+
+    Several indices make one; where rows belong is written out for a block of them.
+    """
     rows = count(broadcast([one.dims for one in at]))
     block = value(rows * count(shape[len(at) :])) if len(shape) > len(at) else 0
-    kept = sum(_kept(one, value) for one in parts)
-    found = kept + value(rows) * (len(at) > 1) + min(block, ADDED_AT_A_TIME)
-    return max(added, found)
+    return value(rows) * (len(at) > 1) + min(block, ADDED_AT_A_TIME)
 
 
 def longest(loop: Loop, value: Value) -> Value:
@@ -198,6 +204,8 @@ def _made(one: Array, value: Value, elided: int) -> int:
         room = ZERO  # an operator as well
     own = sum(_kept(arg, value) for arg in one.args)
     own += value(room + once(one, _spare))
+    if isinstance(op, SumByKey):
+        own += _by_entry(one.args[1:], op.shape, value)
     return max(space(one.args, value, elided), own)
 
 

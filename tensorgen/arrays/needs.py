@@ -33,6 +33,7 @@ from tensorgen.arrays.operations import (
     Range,
     Size,
     Solve,
+    SumByKey,
     Triangle,
     Trim,
     Variable,
@@ -120,6 +121,8 @@ class Needs:
                 self.helpers[together(functions)] = None
             case MovingSum():
                 self.helpers["_moving_sum"] = None
+            case SumByKey():
+                self.helpers["_sum_by_key"] = None
             case Windows() if (name := windows(self.alias)).startswith("_"):
                 self.helpers[name] = None
             case Solve(factored=True):
@@ -177,6 +180,8 @@ def _dims(op: Operation) -> Iterator[Dim]:
         case Size(dim=dim) | Eye(size=dim) | Clip(last=dim) | Trim(shift=dim):
             yield dim
         case Windows(shape=shape) | Broadcast(shape=shape) | Fill(shape=shape):
+            yield from shape
+        case SumByKey(shape=shape):
             yield from shape
         case Rows(width=width):
             yield width

@@ -213,6 +213,17 @@ class Correlate:
 
 
 @dataclass(frozen=True, slots=True)
+class SumByKey:
+    """The sums of the entries of the first operand that the others give one place.
+
+    These are index arrays, one for each of the first axes of `shape`, which broadcast
+    against each other to the first axes of what is added up.
+    """
+
+    shape: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Solve:
     """The solution of systems; a `factored` matrix is given by its Cholesky factor."""
 
@@ -409,6 +420,7 @@ Contraction = (
     | Accumulate
     | MovingSum
     | Correlate
+    | SumByKey
     | Solve
     | Call
 )

@@ -32,6 +32,7 @@ from tensorgen.arrays.operations import (
     Python,
     Reduce,
     Solve,
+    SumByKey,
     TensorDot,
     Trace,
 )
@@ -114,7 +115,9 @@ def _contraction(op: Contraction, args: tuple[Array, ...]) -> Last | None:
             return _two("outer", *args)
         case InnerProduct() | TensorDot() | Einsum() | Trace() | Reduce():
             return None
-        case Accumulate() | MovingSum() | Correlate() | Solve() | Call():
+        case Accumulate() | MovingSum() | Correlate() | SumByKey():
+            return None
+        case Solve() | Call():
             return None
         case _:
             assert_never(op)

@@ -63,6 +63,7 @@ from tensorgen.arrays.operations import (
     Reduce,
     Size,
     Solve,
+    SumByKey,
     TensorDot,
     Trace,
     Triangle,
@@ -286,6 +287,11 @@ class Printer:
                 if before != 0 or after != 0:
                     texts += [size(before).text, size(after).text]
                 return Text(f"_correlate({', '.join(texts)})")
+            case SumByKey(shape=sizes):
+                first, *keys = texts
+                key = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
+                lengths = [size(dim).text for dim in sizes]
+                return Text(f"_sum_by_key({', '.join([first, key, *lengths])})")
             case Solve(factored=True):
                 return Text(f"_cholesky_solve({', '.join(texts)})")
             case Solve():

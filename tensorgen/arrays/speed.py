@@ -21,6 +21,7 @@ from tensorgen.arrays.operations import (
     Index,
     Multiply,
     Power,
+    SumByKey,
 )
 from tensorgen.arrays.work import count, entries, steps
 from tensorgen.ir.dims import Dim
@@ -31,6 +32,7 @@ from tensorgen.prices.price_table import (
     GATHERED,
     MULTIPLY_ADD,
     NUMPY,
+    SCATTERED,
     SELECTION,
     SHARE,
     STORED,
@@ -78,6 +80,8 @@ class Speed:
                 return price(GATHERED) * rows + price(ENTRY) * size
             case Index(is_basic=False):
                 return price(GATHERED) * size
+            case SumByKey():
+                return price(SCATTERED) * self.entries(one.args[0].dims)
             case Elementwise(function=name):
                 return price(price_table.of_function(name)) * size
             case Call(operator=name) if OPERATORS[name].helped:

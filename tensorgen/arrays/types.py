@@ -77,6 +77,7 @@ from tensorgen.arrays.operations import (
     Reduce,
     Size,
     Solve,
+    SumByKey,
     TensorDot,
     Trace,
     Triangle,
@@ -217,7 +218,7 @@ def _contracted(op: Contraction, shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim
         case Correlate(before=before, after=after):
             (size,), (length,) = shapes
             return (before + size + after - length + 1,)
-        case Call(dims=dims):
+        case SumByKey(shape=dims) | Call(dims=dims):
             return dims
         case _:
             assert_never(op)

@@ -29,6 +29,7 @@ from tensorgen.arrays.operations import (
     Outer,
     Reduce,
     Solve,
+    SumByKey,
     TensorDot,
     Trace,
     View,
@@ -81,7 +82,7 @@ def _contracted(op: Contraction, one: Array) -> Dim:
             return count([*sizes.values()]) * len(one.args)
         case Trace():
             return first[0]
-        case Reduce() | Accumulate():
+        case Reduce() | Accumulate() | SumByKey():
             return count(first)
         case Correlate():
             return count(one.dims) * one.args[1].dims[0] * MULTIPLY_ADD.flops

@@ -370,6 +370,11 @@ class Library(Walks):
 
     # Changes
 
+    def _np__sum_by_key(self, x: Array, keys: Any, *shape: int) -> Array:
+        out = self._filled(shape, 0, None)
+        self._np__add_at(out, keys, x)
+        return out
+
     def _np__add_at(self, out: Array, index: Any, values: Array) -> None:
         if out.size:  # else places are behind the end
             np.add.at(out, index, self.field.of(values))

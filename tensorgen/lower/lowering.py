@@ -15,7 +15,7 @@ from tensorgen.arrays import arrays, operations
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.object_operations import Count, Whole
-from tensorgen.arrays.operations import Kind
+from tensorgen.arrays.operations import Kind, SumByKey
 from tensorgen.arrays.reading import transposes
 from tensorgen.arrays.rewrites import Scene, rewritten
 from tensorgen.arrays.statements import Let
@@ -203,7 +203,8 @@ class Lowering:
         later = last and self._is_unfinished(node)
         if own and not (expr.is_name or expr.weak or later):
             if set(expr.labels) == set(range(node.order)):
-                expr = expr if self._is_free(node) else ordered(expr, range(node.order))
+                free = self._is_free(node, isinstance(expr.array.op, SumByKey))
+                expr = expr if free else ordered(expr, range(node.order))
             variable = self.draft.variable(node, expr.array)
             self.values[node] = Operand(variable, expr.labels)
         else:
@@ -298,10 +299,13 @@ class Lowering:
             case _:
                 assert_never(node)
 
-    def _is_free(self, node: Node) -> bool:
-        """Whether nobody sees in which order a variable has its axes."""
+    def _is_free(self, node: Node, pure: bool = False) -> bool:
+        """Whether nobody sees in which order a variable has its axes.
+
+        It is `pure` where that is known.
+        """
         seen = node in self.plan.named or node in self.roots
-        return node.order > 1 and not seen and self._is_pure(node)
+        return node.order > 1 and not seen and (pure or self._is_pure(node))
 
     def _is_unfinished(self, node: Node) -> bool:
         """Whether a root must still be spread, converted or copied when returned."""

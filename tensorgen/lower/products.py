@@ -8,7 +8,7 @@ from fractions import Fraction
 from tensorgen.arrays.arrays import array, variable
 from tensorgen.arrays.object_operations import Times
 from tensorgen.arrays.operations import Diagonal, Fill, Kind, Trace, Triangle, Trim
-from tensorgen.ir.constraints import Ranges, index_bound
+from tensorgen.ir.constraints import Ranges, index_bound, looked_up
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import (
     Affine,
@@ -31,7 +31,7 @@ from tensorgen.lower.maps import may_be_complex
 from tensorgen.lower.operands import Operand, as_float, made
 from tensorgen.lower.plan import Plan, solve_partner
 from tensorgen.lower.reads import Read
-from tensorgen.lower.scatter import Write
+from tensorgen.lower.scatter import Write, is_injective
 from tensorgen.lower.solve_constraints import plain_label
 from tensorgen.lower.solve_systems import solve
 from tensorgen.lower.sparse_products import MatrixProduct, matrix_product
@@ -223,7 +223,11 @@ class ProductLowering:
             return first.within(solution, labels, self.node)
         indexer = Indexer(self.draft, solution.ranges, self._looked)
         keep = indexer.layout(solution.writes, self.node.dims)
-        core = self._core(indexer, keep, range(len(keep)))
+        order = [*range(len(keep))]
+        if not is_injective(solution.writes):  # what is added has the keys first
+            keys = looked_up(solution.writes)
+            order.sort(key=lambda axis: keep[axis] not in keys)
+        core = self._core(indexer, keep, order)
         return Write(self.node.dims, tuple(solution.writes), core, indexer)
 
     def _written(self) -> Operand:
@@ -232,6 +236,8 @@ class ProductLowering:
             return plain
         # What is no part of an index array reads the first entry, for nothing.
         kind: Kind = "float" if index_bound(self.node) is None else "int"
+        if kind == "float" and (sums := write.by_key()) is not None:
+            return sums
         zeros = array(Fill(self.node.dims, 0, kind))
         whole = self.draft.filled(self.node, zeros)
         write.onto(whole, fresh=True)

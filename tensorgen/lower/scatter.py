@@ -12,9 +12,11 @@ from tensorgen.arrays.operations import (
     Eye,
     Index,
     Number,
+    SumByKey,
 )
 from tensorgen.arrays.places import (
     WHOLE,
+    Entries,
     Slice,
 )
 from tensorgen.arrays.statements import Change, Scatter, Store
@@ -33,6 +35,13 @@ def is_plain(forms: Sequence[Affine]) -> bool:
     Others are added up in the smallest array that holds them.
     """
     return all(not form.terms or single_label(form) for form in forms)
+
+
+def is_injective(forms: Sequence[Affine]) -> bool:
+    """Whether no two entries are written to one place."""
+    ones = map(single_label, forms)
+    alone = {one[0] for one in ones if one is not None}
+    return all(x in alone for form in forms for x in form.labels)
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,13 @@ class Write:
                 fresh += 1
         indexer = Indexer(self.indexer.draft, ranges, self.indexer.looked)
         return Write(tuple(dims), tuple(forms), self.core, indexer)
+
+    @property
+    def lengths(self) -> tuple[Dim, ...]:
+        """Of what is written: one for each of its labels."""
+        labels = dict.fromkeys(x for form in self.forms for x in form.labels)
+        ends = (self.indexer.ranges.intervals[x] for x in labels)
+        return tuple(high - low for low, high in ends)
 
     def canonical(self) -> Write:
         """The same, its labels numbered as they come."""
@@ -125,6 +141,26 @@ class Write:
             return unit
         return product(Fraction(1), [core, as_float(unit)])
 
+    def by_key(self, scale: Fraction = Fraction(1)) -> Operand | None:
+        """The array as sums by key: index arrays say of each entry where it belongs.
+
+        None where anything else says it, or the entries are the same at some places.
+        """
+        if is_injective(self.forms):
+            return None
+        core, at = as_float(self.core), self.indexer.subscript([*self.forms], self.dims)
+        parts = at.index.parts
+        keys = [axis for axis, part in enumerate(parts) if isinstance(part, Entries)]
+        rest = [axis for axis, part in enumerate(parts) if part == WHOLE]
+        along = [x for axis in rest for x in self.forms[axis].labels]
+        labels = [x for x in at.labels if x not in along] + along
+        axes = (*keys, *rest)
+        if not at.safe or len(axes) < len(parts) or {*core.labels} != {*labels}:
+            return None
+        entries = aligned(multiply([Factor(core)], scale), labels).array
+        shape = tuple(self.dims[axis] for axis in axes)
+        return Operand(array(SumByKey(shape), entries, *at.places), axes)
+
     def onto(
         self, whole: Array, scale: Fraction = Fraction(1), fresh: bool = False
     ) -> None:
@@ -138,7 +174,7 @@ class Write:
             self._put(whole)
             return
         core = as_float(self.core)
-        injective = self._is_injective()
+        injective = is_injective(self.forms)
         slow = draft.slow_at
         at = self.indexer.subscript(list(self.forms), self.dims)
         if at.safe and injective:
@@ -188,12 +224,3 @@ class Write:
             sizes[self.forms[axis].labels[0]] if axis in sliced else dim
             for axis, dim in enumerate(self.dims)
         )
-
-    def _is_injective(self) -> bool:
-        """Whether no two entries are written to one place."""
-        alone: set[Label] = set()
-        for form in self.forms:
-            one = single_label(form)
-            if one is not None:
-                alone.add(one[0])
-        return all(x in alone for form in self.forms for x in form.labels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.operations import Copy, Fill
@@ -16,6 +17,7 @@ from tensorgen.lower.operands import Operand, as_float, product, total
 from tensorgen.lower.results import full
 from tensorgen.lower.scatter import Write, is_plain
 from tensorgen.lower.values import Values
+from tensorgen.passes.cost import CostModel
 
 
 def lower_sum(known: Values, node: Sum, want: Sequence[Label] | None = None) -> Operand:
@@ -28,8 +30,11 @@ def lower_sum(known: Values, node: Sum, want: Sequence[Label] | None = None) -> 
     writes = _together(known, node, spread)
     if not dense and len(writes) > 1 and (whole := concatenated(writes)) is not None:
         return whole
-    if dense:
-        start = full(add(known, dense, axes), node.dims)
+    added, writes = _by_key(known, writes, fresh=not dense)
+    if not writes:
+        return add(known, dense, want, added)
+    if dense or added:
+        start = full(add(known, dense, axes, added), node.dims)
         # What another variable holds must not be changed.
         first = start.array if start.base is None else array(Copy(), start.array)
     else:
@@ -37,8 +42,31 @@ def lower_sum(known: Values, node: Sum, want: Sequence[Label] | None = None) -> 
     filled = known.draft.filled(node, first)
     for k, (coefficient, write) in enumerate(writes):
         fresh = all(write.is_apart(other) for _, other in writes[:k])
-        write.onto(filled, coefficient, fresh=not dense and fresh)
+        write.onto(filled, coefficient, fresh=not (dense or added) and fresh)
     return Operand(filled, axes)
+
+
+def _by_key(
+    known: Values, writes: Sequence[tuple[Fraction, Write]], fresh: bool
+) -> tuple[list[tuple[Fraction, Operand]], list[tuple[Fraction, Write]]]:
+    """What is added as arrays of sums by key, and what is added in place.
+
+    An array of sums pays where as many entries are added up as it has, and where it is
+    the first of a `fresh` one.
+    """
+    cost = CostModel(known.plan.hints)
+    sums: list[tuple[Fraction, Operand]] = []
+    rest: list[tuple[Fraction, Write]] = []
+    for coefficient, write in writes:
+        pays = cost.size(write.dims) <= cost.size(write.lengths) or (
+            fresh and not (sums or rest)
+        )
+        found = write.by_key() if pays else None
+        if found is None:
+            rest.append((coefficient, write))
+        else:
+            sums.append((coefficient, found))
+    return sums, rest
 
 
 def spread_sum(known: Values, node: Sum) -> Write | None:
@@ -83,19 +111,30 @@ def _joined(group: Sequence[tuple[Fraction, Write]]) -> tuple[Fraction, Write]:
     return common, replace(group[0][1], core=joint.bearing(labels))
 
 
-def add(known: Values, terms: Sequence[Term], want: Sequence[Label] | None) -> Operand:
-    """The sum of terms: what is positive and large first, numbers last."""
+def add(
+    known: Values,
+    terms: Sequence[Term],
+    want: Sequence[Label] | None,
+    more: Sequence[tuple[Fraction, Operand]] = (),
+) -> Operand:
+    """The sum of terms, and `more`: what is positive and large first, numbers last."""
     operands = [as_float(known.operand(Ref(term.node, term.labels))) for term in terms]
+    ranks = [_rank(*pair) for pair in zip(terms, operands, strict=True)]
+    ranks += [(own < 0, False, -len(x.labels), False, inf) for own, x in more]
+    operands += [x for _, x in more]
     target = natural_order(operands, want)
-    entries = sorted(zip(terms, operands, strict=True), key=lambda entry: _rank(*entry))
-    sizes = {abs(term.coefficient) for term, _ in entries}
+    own = [*(term.coefficient for term in terms), *(own for own, _ in more)]
+    entries = [
+        (own[k], operands[k]) for k in sorted(range(len(own)), key=ranks.__getitem__)
+    ]
+    sizes = {abs(coefficient) for coefficient, _ in entries}
     common = sizes.pop() if len(sizes) == 1 and len(entries) > 1 else Fraction(1)
-    positive = any(term.coefficient > 0 for term, _ in entries)
+    positive = any(coefficient > 0 for coefficient, _ in entries)
     if not positive and common != 1:
         common = -common
     parts: list[tuple[int, Operand]] = []
-    for term, operand in entries:
-        coefficient = term.coefficient / common
+    for coefficient, operand in entries:
+        coefficient /= common
         sign = 1 if coefficient > 0 else -1
         scaled = multiply([Factor(operand)], abs(coefficient), target)
         parts.append((sign, aligned(scaled, target)))

@@ -24,6 +24,7 @@ from tensorgen.arrays.operations import (
     Power,
     Reduce,
     Solve,
+    SumByKey,
     TensorDot,
     Triangle,
     Trim,
@@ -104,7 +105,7 @@ def call_word(one: Array) -> str | None:
             return "mask"
         case MatMul() | TensorDot() | Einsum() | Outer() | InnerProduct():
             return read_name(one) or "product"
-        case Reduce() | Accumulate() | MovingSum():
+        case Reduce() | Accumulate() | MovingSum() | SumByKey():
             return "sums" if one.order else "total"
         case Solve():
             return "solution"

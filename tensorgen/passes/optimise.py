@@ -35,6 +35,7 @@ from tensorgen.passes.order.flatten_products import contract_sums, flatten_produ
 from tensorgen.passes.order.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.passes.readings.take_entries import take_entries
+from tensorgen.passes.readings.whole_keys import whole_keys
 from tensorgen.passes.readings.widen_late import widen_late
 from tensorgen.passes.recall_names import recall_names
 from tensorgen.passes.scalars.clip_selections import clip_selections
@@ -335,6 +336,13 @@ PASSES = (
         needs="pairs as they are computed, and weights that are never negative",
         ends="a product of a matrix and itself has no weights",
         run=_each(mirror_products),
+    ),
+    Pass(
+        "whole_keys",
+        law="sum_l v[l] * delta(i + 1, a[l]) = s[i + 1], where s has all i",
+        needs="products in their last order, which would read only what is asked for",
+        ends="each sum has all keys of an index array more",
+        run=_each(whole_keys),
     ),
     Pass(
         "add_narrow",

@@ -14,6 +14,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Node, delta
 from tensorgen.operators.helpers.helper_table import HELPERS
+from tensorgen.operators.helpers.keys import SUM_BY_KEY
 from tests.lower.support import as_text, check
 
 n, m, k, e = map(Dim.of, "nmke")
@@ -78,28 +79,72 @@ def scattered(c: Graph, what: str) -> Node:
 @pytest.mark.parametrize(
     ("what", "text"),
     [
-        ("vector", "np.add.at(out, row, v)"),
-        ("counts", "out += np.bincount(row, minlength=n)"),
-        ("rows", "_add_at(out, row, U)"),
-        ("columns", "_add_at(out.T, col, U)"),
-        ("between", "_add_at(out.transpose(1, 0, 2), col, T.transpose(1, 0, 2))"),
-        ("entries", "_add_at(out, (row, col), v)"),
+        ("vector", "_sum_by_key(v, row, n)"),
+        ("rows", "_sum_by_key(U, row, n, k)"),
+        ("columns", "_sum_by_key(U, col, m, k).T"),
+        (
+            "between",
+            "_sum_by_key(T.transpose(1, 0, 2), col, m, k, k).transpose(1, 0, 2)",
+        ),
+        ("entries", "_sum_by_key(v, (row, col), n, m)"),
     ],
 )
-def test_all_but_vectors_are_added_by_the_helper(what: str, text: str) -> None:
+def test_what_is_added_by_key_alone_is_an_expression(what: str, text: str) -> None:
     graph = Graph()
     node = scattered(graph, what)
-    assert as_text(graph, [node], root_names=["out"]).lines[-1] == text
+    for slow_at in (True, False):
+        code = as_text(graph, [node], slow_at=slow_at)
+        assert code.lines == () and code.returns == (text,)
     for dtype in ("float64", "float32"):
         check(graph, [node], SIZES, dtype=dtype)
+    for empty in SIZES:
+        check(graph, [node], SIZES | {empty: 0})
     check(graph, [node], dict.fromkeys(SIZES, 0))
 
 
-def test_on_a_device_add_at_is_one_call_whatever_the_index() -> None:
+def test_entries_are_counted_where_a_number_is_added() -> None:
     graph = Graph()
-    code = as_text(graph, [scattered(graph, "rows")], root_names=["out"], slow_at=False)
-    assert code.lines[-1] == "cp.add.at(out, row, U)"
-    assert not code.helpers
+    node = scattered(graph, "counts")
+    code = as_text(graph, [node], root_names=["out"])
+    assert code.lines[-1] == "out += np.bincount(row, minlength=n)"
+    check(graph, [node], SIZES)
+    check(graph, [node], dict.fromkeys(SIZES, 0))
+
+
+@pytest.mark.parametrize(
+    ("hints", "lines"),
+    [
+        ({"n": 10, "e": 100}, ()),
+        ({"n": 100, "e": 10}, ("out = x.copy()", "np.add.at(out, row, v)")),
+    ],
+)
+def test_few_entries_are_added_in_place(
+    hints: dict[str, int], lines: tuple[str, ...]
+) -> None:
+    graph = Graph()
+    node = graph.add(graph.input("x", [n]), scattered(graph, "vector"))
+    code = as_text(graph, [node], root_names=["out"], hints=hints)
+    assert code.lines == lines
+    if not lines:
+        assert code.returns == ("_sum_by_key(v, row, n) + x",)
+    check(graph, [node], SIZES)
+
+
+@pytest.mark.parametrize("source", ["_add_at", "np.add.at"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_by_key_have_the_dtype_of_what_is_added(source: str, dtype: str) -> None:
+    space: dict[str, Any] = {"np": np, "math": math}
+    helper = HELPERS["_sum_by_key"] if source == "_add_at" else SUM_BY_KEY
+    texts = ("from __future__ import annotations", HELPERS["_add_at"], helper)
+    exec("\n".join(texts), space)
+    rng = np.random.default_rng(0)
+    for keys in ([0, 2, 0, 5], []):
+        for shape in ((6,), (6, 3), (6, 0)):
+            x = rng.normal(size=(len(keys), *shape[1:])).astype(dtype)
+            found = space["_sum_by_key"](x, np.array(keys, np.uint8), *shape)
+            one_hot = (np.arange(6)[:, None] == np.array(keys)).astype(dtype)
+            assert found.dtype == dtype and found.shape == shape
+            np.testing.assert_allclose(found, one_hot @ x, rtol=1e-6)
 
 
 @pytest.mark.parametrize("width", [1, 3, 50])

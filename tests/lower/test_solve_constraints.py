@@ -162,15 +162,6 @@ WRITES: dict[str, tuple[Callable[[Case], Node], tuple[str, ...]]] = {
             "out[j + 1, j] += x[:-1]",
         ),
     ),
-    "the sum of rows that an index array sends to the same place": (
-        lambda c: c.g.product(
-            "pk",
-            [(c.U, (E, "k"))],
-            constraints=[delta(c.gathered())],
-            sizes={"p": m},
-        ),
-        ("out = np.zeros((m, n), dtype=dtype)", "_add_at(out, row, U)"),
-    ),
 }
 
 
@@ -197,8 +188,7 @@ def test_index_arrays_on_both_sides_meet_in_one_sum() -> None:
         sizes={"p": m, "q": m},
     )
     code = check(case.g, [node], SIZES)
-    assert code.lines[-1] == "np.add.at(w_by_row, row, w)"
-    assert code.returns == ("np.diag(w_by_row)",)
+    assert code.returns == ("np.diag(_sum_by_key(w, row, m))",)
 
 
 def test_a_condition_on_an_index_array_is_a_mask() -> None:

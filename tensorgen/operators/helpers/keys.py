@@ -33,7 +33,18 @@ def _begin(name: str, word: str, side: str) -> str:
     return _search(name, words, side, "len(keys)")
 
 
+def _sum_by_key(by: str) -> str:
+    return f'''
+def _sum_by_key(x: Array, keys: Any, *shape: int) -> Array:
+    """Return the sums of the entries of x that have each key, 0 without any."""
+    out = np.zeros(shape, dtype=x.dtype)
+    {by}(out, keys, x)
+    return out
+'''
+
+
 BY_KEY: dict[str, str] = {
+    "_sum_by_key": _sum_by_key("_add_at"),
     "_last_index": '''
 def _last_index(number: Any) -> Any:
     """Return the last of the first `number` indices, 0 where there are none."""
@@ -129,3 +140,5 @@ def _prod_others_by_key(x: Array, keys: Any, product: Array) -> Array:
     """Return for each entry the product of all others that have its key."""
     return _others(x.reshape(-1), _flat_indices(x, keys)).reshape(x.shape)
 '''
+
+SUM_BY_KEY = _sum_by_key("np.add.at")

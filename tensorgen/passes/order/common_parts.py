@@ -170,8 +170,16 @@ def _scattered_by(view: View, one: Constraint) -> Lookup | None:
 
 
 def _by_rows(views: Sequence[View], at: dict[int, Name], t: int) -> View:
-    """A term at rows of the index array, with the delta that says what i is there."""
-    return views[t].renamed({at[t]: "row", 0: "entry"})
+    """A term at rows of the index array, with the delta that says what i is there.
+
+    Where nothing is read at i it stands outside alone: it would be a mask.
+    """
+    found = views[t].renamed({at[t]: "row", 0: "entry"})
+    if not any("entry" in labels for _, labels in found.factors):
+        ties = found.constraints
+        found.constraints = [c for c in ties if "entry" not in c.form.labels]
+        del found.sizes["entry"]
+    return found
 
 
 def _is_axis(label: Name | Label) -> bool:
