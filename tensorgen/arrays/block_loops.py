@@ -147,7 +147,7 @@ class _Writing:
         if isinstance(block.op, SumByKey):  # as many as all blocks add to
             value, *keys = block.args
             at = Index((Entries(),) * len(keys), value.dims)
-            self.body.append(Scatter(whole, at, (*keys,), value, by_entry=True))
+            self.body.append(Scatter(whole, at, (*keys,), value, whole.order > 1))
             return
         everywhere = Index((WHOLE,) * whole.order, whole.dims)
         self.body.append(Store(whole, everywhere, (), "+=", block))

@@ -15,7 +15,7 @@ from tensorgen.arrays import arrays, operations
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.object_operations import Count, Whole
-from tensorgen.arrays.operations import Kind, SumByKey
+from tensorgen.arrays.operations import Kind
 from tensorgen.arrays.reading import transposes
 from tensorgen.arrays.rewrites import Scene, rewritten
 from tensorgen.arrays.statements import Let
@@ -203,7 +203,7 @@ class Lowering:
         later = last and self._is_unfinished(node)
         if own and not (expr.is_name or expr.weak or later):
             if set(expr.labels) == set(range(node.order)):
-                free = self._is_free(node, isinstance(expr.array.op, SumByKey))
+                free = self._is_free(node, expr)
                 expr = expr if free else ordered(expr, range(node.order))
             variable = self.draft.variable(node, expr.array)
             self.values[node] = Operand(variable, expr.labels)
@@ -240,9 +240,13 @@ class Lowering:
         """The value of a node, its axes in order or as takes fewer transposes."""
         axes = tuple(range(node.order))
         expr = self._expression(node, axes)
-        if node.order < 2 or not self._is_pure(node):
+        if node.order < 2 or not self._is_pure(node, expr):
             return expr
-        if transposes(expr.array) and self._is_free(node):
+        free = self._is_free(node, expr)
+        if free and (axis := self.plan.gathered.get(node)):
+            rows = self._expression(node, (axis, *axes[:axis], *axes[axis + 1 :]))
+            expr = rows if rows.labels[:1] == (axis,) else expr
+        elif free and transposes(expr.array):
             natural = self._expression(node, None)
             if transposes(natural.array) < transposes(expr.array):
                 expr = natural
@@ -259,13 +263,14 @@ class Lowering:
             self.draft.value(node, found.array)
         return self._turned[key]
 
-    def _is_pure(self, node: Node) -> bool:
-        """Whether writing a node anew repeats no statement."""
+    def _is_pure(self, node: Node, expr: Operand) -> bool:
+        """Whether writing a node anew, which came to `expr`, repeats no statement."""
         match node:
             case Product():
-                return not node.constraints
+                return not (node.constraints and expr.is_name)
             case Sum(terms=terms):
-                return not any(term.node in self.writes for term in terms)
+                filled = any(term.node in self.writes for term in terms)
+                return not (filled and expr.is_name)
             case _:
                 return isinstance(node, Map)
 
@@ -299,13 +304,10 @@ class Lowering:
             case _:
                 assert_never(node)
 
-    def _is_free(self, node: Node, pure: bool = False) -> bool:
-        """Whether nobody sees in which order a variable has its axes.
-
-        It is `pure` where that is known.
-        """
+    def _is_free(self, node: Node, expr: Operand) -> bool:
+        """Whether nobody sees in which order a variable has its axes."""
         seen = node in self.plan.named or node in self.roots
-        return node.order > 1 and not seen and (pure or self._is_pure(node))
+        return node.order > 1 and not seen and self._is_pure(node, expr)
 
     def _is_unfinished(self, node: Node) -> bool:
         """Whether a root must still be spread, converted or copied when returned."""

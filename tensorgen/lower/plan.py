@@ -13,6 +13,7 @@ from functools import cached_property
 from math import gcd
 
 from tensorgen.arrays.templates import template
+from tensorgen.ir.constraints import looked_up
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -223,6 +224,22 @@ class Plan:
             if target is not None and node in names:
                 names.setdefault(target, names.pop(node))
         return names
+
+    @cached_property
+    def gathered(self) -> dict[Node, int]:
+        """The axes along which index arrays say what is read, one of an array alone.
+
+        What is read lies together where that axis is the first.
+        """
+        axes: dict[Node, set[int]] = {}
+        for node in self.order:
+            if not isinstance(node, Product) or not node.constraints:
+                continue
+            pairs = zip(node.factors, self.solution(node).reads, strict=True)
+            for ref, forms in pairs:
+                found = {k for k, form in enumerate(forms) if looked_up([form])}
+                axes.setdefault(ref.node, set()).update(found)
+        return {node: min(own) for node, own in axes.items() if len(own) == 1}
 
     @cached_property
     def views(self) -> dict[Node, str]:

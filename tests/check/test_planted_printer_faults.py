@@ -156,6 +156,10 @@ def windows(one: Array, args: list[Text], right: Text) -> Text | None:
     return Text(right.text.replace(f"({args[0].text},", f"({args[0].text}[::-1],"))
 
 
+def sums(one: Array, args: list[Text], right: Text) -> Text | None:
+    return Text(right.text.replace(f"({args[0].text},", f"({args[0].text}[::-1],"))
+
+
 FAULTS = {
     op.MatMul: Fault(MATRIX, matmul),
     op.Add: Fault(MATRIX, add),
@@ -172,6 +176,7 @@ FAULTS = {
     op.Windows: Fault(TENSORS, windows),
     op.MovingSum: Fault(TENSORS, windows),
     op.Correlate: Fault(TENSORS, windows),
+    op.SumByKey: Fault(ROWS, sums),
 }
 
 

@@ -14,6 +14,15 @@ LIKELIHOOD = """
 inputs: {K: {shape: [n, n], spd: true}, y: [n]}
 functions: {f: {expr: 'y @ solve(K, y) + logdet(K)', wrt: K, emit: [value, gradient]}}
 """
+ORDERED = """
+inputs: {cuts: [k - 1], eta: [m], grade: {shape: [m], index: k}}
+functions:
+  f:
+    where: upper = concatenate([cuts, [inf]])
+    expr: sum(log(1 + exp(eta[i] - upper[grade[i]])), i)
+    wrt: cuts
+    emit: [gradient]
+"""
 GRAM = """
 inputs: {X: [n, m], y: [n]}
 functions:
@@ -362,6 +371,7 @@ PASSES = (
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),
     ("mirror_products", WEIGHTED),
+    ("whole_keys", ORDERED),
     ("add_narrow", SHIFTED),
     ("recall_names", REGROUPED),
     ("drop_steps", CLIPPED),

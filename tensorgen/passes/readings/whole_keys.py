@@ -7,9 +7,10 @@ its places kept inside; an entry more or two of a result cost less.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tensorgen.ir.constraints import Ranges, index_bound, solved
-from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.dims import ZERO
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Node, Product
 from tensorgen.ir.rebuild import rebuild
@@ -20,42 +21,45 @@ from tensorgen.passes.cost import CostModel
 def whole_keys(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with sums by some of an index array's keys as parts of all sums.
 
-    Fires where the sums by all keys are no more entries than there are terms, beside
-    those that are asked for. Ends: each sum has all keys of an index array more.
+    Fires where all sums have, beside those that are asked for, no more entries than
+    there are terms. Ends: a sum more has all keys.
     """
     graph, cost = context.graph, context.cost
-    return rebuild(graph, roots, lambda node: _whole(graph, node, cost))
+    return rebuild(graph, roots, lambda node: _part(graph, node, cost))
 
 
-def _whole(graph: Graph, node: Node, cost: CostModel) -> Node:
+def _part(graph: Graph, node: Node, cost: CostModel) -> Node:
+    """A sum by keys as what is read of all sums."""
     if not isinstance(node, Product) or index_bound(node) is not None:
         return node
     for constraint in node.constraints:
-        found = _key(node, constraint)
-        if found is None:
+        found = _keyed(node, constraint)
+        bound = found and index_bound(found.key.node)
+        if found is None or bound is None:
             continue
         axis, key, form = found
-        bound = index_bound(key.node)
-        if bound is None or not _is_part(node, axis, form, bound):
+        sizes = {**dict(enumerate(node.sizes)), axis: bound}
+        dims = [sizes[k] for k in range(node.order)]
+        terms = [size for x, size in sizes.items() if x != axis]
+        inside = Ranges.of(dict(enumerate(node.sizes))).contain(form, (ZERO, bound))
+        whole = form == Affine.atom(axis) and dims[axis] == node.dims[axis]
+        more = cost.size(dims) - cost.size(node.dims)
+        if whole or not inside or more > cost.size(terms):
             continue
-        dims = [bound if k == axis else dim for k, dim in enumerate(node.dims)]
-        terms = cost.size([*node.inner, *_without(node.dims, axis)])
-        if cost.size(dims) > cost.size(node.dims) + terms:
-            continue
-        rest = [c for c in node.constraints if c is not constraint]
-        atoms = Affine.atom(axis) - Affine.atom(key)
+        others = [c for c in node.constraints if c is not constraint]
+        tie = Constraint("eq", Affine.atom(axis) - Affine.atom(key))
         sums = graph.product(
-            range(node.order),
-            node.factors,
-            constraints=[*rest, Constraint("eq", atoms)],
-            sizes={**dict(enumerate(node.sizes)), axis: bound},
+            range(node.order), node.factors, constraints=[*others, tie], sizes=sizes
         )
-        sums = _whole(graph, sums, cost)
         place = node.order
-        labels = [place if k == axis else k for k in range(node.order)]
         return graph.product(
             range(node.order),
-            [(sums, labels)],
+            [
+                (
+                    _part(graph, sums, cost),
+                    [place if x == axis else x for x in range(place)],
+                )
+            ],
             coefficient=node.coefficient,
             constraints=[Constraint("eq", Affine.atom(place) - form)],
             sizes={axis: node.dims[axis]},
@@ -63,31 +67,24 @@ def _whole(graph: Graph, node: Node, cost: CostModel) -> Node:
     return node
 
 
-def _without(dims: Sequence[Dim], axis: int) -> list[Dim]:
-    return [dim for k, dim in enumerate(dims) if k != axis]
+class _Keyed(NamedTuple):
+    """An axis that is an entry of an index array, and which entry of all a place is."""
+
+    axis: Label
+    key: Lookup
+    form: Affine
 
 
-def _key(node: Product, constraint: Constraint) -> tuple[Label, Lookup, Affine] | None:
-    """The axis that a delta says is an entry, and what of it that entry is.
-
-    Nothing else says anything of the axis.
-    """
+def _keyed(node: Product, constraint: Constraint) -> _Keyed | None:
+    """What a delta says of an axis of which nothing else says anything."""
     kind, form = constraint
-    lists = [(x, c) for x, c in form.terms if isinstance(x, Lookup) and abs(c) == 1]
-    axes = [x for x, c in form.terms if not isinstance(x, Lookup) and abs(c) == 1]
-    if kind != "eq" or len(form.terms) != 2 or len(lists) != 1 or len(axes) != 1:
+    units = [atom for atom, c in form.terms if abs(c) == 1]
+    keys = [atom for atom in units if isinstance(atom, Lookup)]
+    axes = [atom for atom in units if not isinstance(atom, Lookup)]
+    if kind != "eq" or len(form.terms) != 2 or not len(keys) == len(axes) == 1:
         return None
-    ((key, _),), (axis,) = lists, axes
-    others = [c.form for c in node.constraints if c is not constraint]
-    used = {x for ref in node.factors for x in ref.labels}
-    used |= {x for other in others for x in other.labels} | {*key.labels}
-    if axis >= node.order or axis in used or min(key.labels) < node.order:
-        return None
-    return axis, key, solved(form, key)
-
-
-def _is_part(node: Product, axis: Label, form: Affine, bound: Dim) -> bool:
-    """Whether an axis has a part of all keys, and not all of them in order."""
-    whole = node.dims[axis] == bound and form == Affine.atom(axis)
-    ranges = Ranges.of(dict(enumerate(node.sizes)))
-    return not whole and ranges.contain(form, (ZERO, bound))
+    (key,), (axis,) = keys, axes
+    others = (c.form.labels for c in node.constraints if c is not constraint)
+    used = {*key.labels}.union(*others, *(ref.labels for ref in node.factors))
+    summed = max(key.labels, default=0) >= node.order > axis
+    return _Keyed(axis, key, solved(form, key)) if summed and axis not in used else None
