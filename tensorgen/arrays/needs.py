@@ -122,7 +122,7 @@ class Needs:
             case MovingSum():
                 self.helpers["_moving_sum"] = None
             case SumByKey():
-                self.helpers["_sum_by_key"] = None
+                self.helpers[op.helper] = None
             case Windows() if (name := windows(self.alias)).startswith("_"):
                 self.helpers[name] = None
             case Solve(factored=True):

@@ -222,6 +222,11 @@ class SumByKey:
 
     shape: tuple[Dim, ...]
 
+    @property
+    def helper(self) -> str:
+        """What computes them: vectors are quick."""
+        return "_sum_by_key" if len(self.shape) == 1 else "_sum_rows_by_key"
+
 
 @dataclass(frozen=True, slots=True)
 class Solve:

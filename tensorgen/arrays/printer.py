@@ -291,7 +291,7 @@ class Printer:
                 first, *keys = texts
                 key = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
                 lengths = [size(dim).text for dim in sizes]
-                return Text(f"_sum_by_key({', '.join([first, key, *lengths])})")
+                return Text(f"{op.helper}({', '.join([first, key, *lengths])})")
             case Solve(factored=True):
                 return Text(f"_cholesky_solve({', '.join(texts)})")
             case Solve():

@@ -375,6 +375,8 @@ class Library(Walks):
         self._np__add_at(out, keys, x)
         return out
 
+    _np__sum_rows_by_key = _np__sum_by_key
+
     def _np__add_at(self, out: Array, index: Any, values: Array) -> None:
         if out.size:  # else places are behind the end
             np.add.at(out, index, self.field.of(values))

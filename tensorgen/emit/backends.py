@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from tensorgen.operators.helpers.helper_table import EXPM, NORM, SUPREMUM
 from tensorgen.operators.helpers.keys import (
+    ADDED_BY_KEY,
     PROD_BY_KEY,
     PROD_OTHERS_BY_KEY,
-    SUM_BY_KEY,
 )
 from tensorgen.operators.helpers.running import (
     FILTERED,
@@ -123,7 +123,7 @@ BACKENDS: dict[str, Backend] = {
                 "_windows": WINDOWS,
                 "_filtered": FILTERED,
                 "_filtered_by": FILTERED_BY,
-                "_sum_by_key": SUM_BY_KEY,
+                **ADDED_BY_KEY,
                 "_prod_by_key": PROD_BY_KEY,
                 "_prod_others_by_key": PROD_OTHERS_BY_KEY,
                 "_Sparse": CUPY_SPARSE,

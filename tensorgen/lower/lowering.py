@@ -306,7 +306,8 @@ class Lowering:
 
     def _is_free(self, node: Node, expr: Operand) -> bool:
         """Whether nobody sees in which order a variable has its axes."""
-        seen = node in self.plan.named or node in self.roots
+        called = isinstance(self.plan.user.get(node), Call)
+        seen = called or node in self.plan.named or node in self.roots
         return node.order > 1 and not seen and self._is_pure(node, expr)
 
     def _is_unfinished(self, node: Node) -> bool:

@@ -228,7 +228,8 @@ class ProductLowering:
             keys = looked_up(solution.writes)
             order.sort(key=lambda axis: keep[axis] not in keys)
         core = self._core(indexer, keep, order)
-        return Write(self.node.dims, tuple(solution.writes), core, indexer)
+        places = tuple(solution.writes)
+        return Write(self.node.dims, places, core, indexer, self.node)
 
     def _written(self) -> Operand:
         write = self.write()

@@ -21,7 +21,7 @@ from tensorgen.arrays.places import (
 )
 from tensorgen.arrays.statements import Change, Scatter, Store
 from tensorgen.ir.dims import ZERO, Dim
-from tensorgen.ir.nodes import Affine, Label, Product
+from tensorgen.ir.nodes import Affine, Label, Node, Product
 from tensorgen.lower.axes import aligned, permuted
 from tensorgen.lower.elementwise_products import Factor, multiply
 from tensorgen.lower.indexing import Indexer, Subscript
@@ -46,12 +46,16 @@ def is_injective(forms: Sequence[Affine]) -> bool:
 
 @dataclass(frozen=True)
 class Write:
-    """Entries `core` that stand at the positions `forms` of an array of zeros."""
+    """Entries `core` that stand at the positions `forms` of an array of zeros.
+
+    That is the value of a `node`, if of any.
+    """
 
     dims: tuple[Dim, ...]
     forms: tuple[Affine, ...]
     core: Operand
     indexer: Indexer
+    node: Node | None = None
 
     def permuted(self, axes: Sequence[int], dims: Sequence[Dim]) -> Write:
         """The entries as part of an array with axes `dims`, of which `axes` are ours.
@@ -70,7 +74,8 @@ class Write:
                 ranges.intervals[fresh] = (ZERO, dim)
                 fresh += 1
         indexer = Indexer(self.indexer.draft, ranges, self.indexer.looked)
-        return Write(tuple(dims), tuple(forms), self.core, indexer)
+        node = self.node if len(axes) == len(dims) else None
+        return Write(tuple(dims), tuple(forms), self.core, indexer, node)
 
     @property
     def lengths(self) -> tuple[Dim, ...]:
@@ -89,7 +94,7 @@ class Write:
         ranges = replace(known, intervals=own)
         indexer = Indexer(self.indexer.draft, ranges, self.indexer.looked)
         forms = tuple(form.renamed(name) for form in self.forms)
-        return Write(self.dims, forms, self.core.renamed(name), indexer)
+        return Write(self.dims, forms, self.core.renamed(name), indexer, self.node)
 
     def within(
         self, whole: Solution, labels: Sequence[Label | None], node: Product

@@ -51,21 +51,23 @@ def _by_key(
 ) -> tuple[list[tuple[Fraction, Operand]], list[tuple[Fraction, Write]]]:
     """What is added as arrays of sums by key, and what is added in place.
 
-    An array of sums pays where as many entries are added up as it has, and where it is
-    the first of a `fresh` one.
+    An array of sums pays where as many entries are added up as it has; where none does,
+    the first one of a `fresh` array costs nothing more.
     """
     cost = CostModel(known.plan.hints)
+    pays = [cost.size(own.dims) <= cost.size(own.lengths) for _, own in writes]
+    if fresh and True not in pays:
+        pays[0] = True
     sums: list[tuple[Fraction, Operand]] = []
     rest: list[tuple[Fraction, Write]] = []
-    for coefficient, write in writes:
-        pays = cost.size(write.dims) <= cost.size(write.lengths) or (
-            fresh and not (sums or rest)
-        )
-        found = write.by_key() if pays else None
+    for (coefficient, write), whole in zip(writes, pays, strict=True):
+        found = write.by_key() if whole else None
         if found is None:
             rest.append((coefficient, write))
-        else:
-            sums.append((coefficient, found))
+            continue
+        sums.append((coefficient, found))
+        if write.node is not None:
+            known.draft.value(write.node, found.array)
     return sums, rest
 
 
@@ -108,7 +110,7 @@ def _joined(group: Sequence[tuple[Fraction, Write]]) -> tuple[Fraction, Write]:
         parts.append((1 if size > 0 else -1, aligned(scaled, target)))
     joint = total(parts)
     labels = tuple(x for x in target if any(x in core.labels for core in cores))
-    return common, replace(group[0][1], core=joint.bearing(labels))
+    return common, replace(group[0][1], core=joint.bearing(labels), node=None)
 
 
 def add(

@@ -66,8 +66,8 @@ POWER = Price(1, numpy=500)
 GATHERED = Price(0, planned=4, numpy=20)
 """Read from where an index array says, alone or as the first of a row of them. To plans
 it is an entry like others, of a row or not, which two of the examples rest on."""
-SCATTERED = Price(0, planned=40, numpy=10)
-"""Added where an index array says: `np.add.at` takes 8 for a vector, and as much for
+SCATTERED = Price(0, planned=40, numpy=8)
+"""Added where an index array says: `np.add.at` takes 7 for a vector, and 8 to 10 for
 rows that are added up flat. Plans count as much as it takes for rows as they are."""
 MASKED = Price(0, planned=4)
 """Multiplied or left out, one by one."""

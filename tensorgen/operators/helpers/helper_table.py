@@ -303,9 +303,6 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     """
     if not out.size:
         return
-    if out.ndim == 1 and out.itemsize == 8:
-        np.add.at(out, index.astype(np.intp, copy=False), values)
-        return
     axes = len(index) if isinstance(index, tuple) else 1
     rows: Any = index[0] if isinstance(index, tuple) and axes == 1 else index
     if axes > 1:  # negative indices wrap

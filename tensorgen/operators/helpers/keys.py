@@ -33,10 +33,10 @@ def _begin(name: str, word: str, side: str) -> str:
     return _search(name, words, side, "len(keys)")
 
 
-def _sum_by_key(by: str) -> str:
+def _sum(name: str, words: str, by: str) -> str:
     return f'''
-def _sum_by_key(x: Array, keys: Any, *shape: int) -> Array:
-    """Return the sums of the entries of x that have each key, 0 without any."""
+def _{name}_by_key(x: Array, keys: Any, *shape: int) -> Array:
+    """Return the sums of the {words} of x that have each key, 0 without any."""
     out = np.zeros(shape, dtype=x.dtype)
     {by}(out, keys, x)
     return out
@@ -44,7 +44,16 @@ def _sum_by_key(x: Array, keys: Any, *shape: int) -> Array:
 
 
 BY_KEY: dict[str, str] = {
-    "_sum_by_key": _sum_by_key("_add_at"),
+    "_sum_by_key": '''
+def _sum_by_key(x: Array, keys: Any, size: int) -> Array:
+    """Return the sums of the entries of x that have each key, 0 without any."""
+    sums = np.zeros(size)  # of double precision
+    at, added = keys.astype(np.intp, copy=False), x.astype(float, copy=False)
+    np.add.at(sums, at.ravel(), added.ravel())
+    return sums.astype(x.dtype, copy=False)
+''',
+    # Rows are behind the axes of keys, of which a tuple has several.
+    "_sum_rows_by_key": _sum("sum_rows", "rows", "_add_at"),
     "_last_index": '''
 def _last_index(number: Any) -> Any:
     """Return the last of the first `number` indices, 0 where there are none."""
@@ -141,4 +150,8 @@ def _prod_others_by_key(x: Array, keys: Any, product: Array) -> Array:
     return _others(x.reshape(-1), _flat_indices(x, keys)).reshape(x.shape)
 '''
 
-SUM_BY_KEY = _sum_by_key("np.add.at")
+# On a device, one call is quick for any index.
+ADDED_BY_KEY = {
+    "_sum_by_key": _sum("sum", "entries", "np.add.at"),
+    "_sum_rows_by_key": _sum("sum_rows", "rows", "np.add.at"),
+}
