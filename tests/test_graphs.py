@@ -6,13 +6,14 @@ numbers it may hold, so that a block for each element and the index arrays are a
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.made import generate, load
+from tests.made import generate, load, source
 from tests.programs.check_structured import check
 from tests.programs.structured import Shape, StructuredProgram, Term, structured_program
 
@@ -178,3 +179,52 @@ def test_places_do_not_overflow_the_integers_of_index_arrays() -> None:
     narrow = load(spec(case)).f_hess(**arguments | small)
     for places, expected in zip(narrow.coo(), H.coo(), strict=True):
         np.testing.assert_array_equal(places, expected)
+
+
+LAYER = """tensorgen: 1
+dims: {{n: 2000, E: 15000, d: 64, h: 32}}
+inputs: {{H: [n, d], W: [d, h], a: [E], T: [n, h], {edges}}}
+functions:
+  f:
+    where: |
+      msg[e, k] = a[e]*tanh({read})
+      agg[i, k] = {added}
+    expr: sum((tanh(agg) - T)**2)
+    wrt: [H, W, a]
+    emit: [gradient, hvp]
+"""
+BY_EDGE = LAYER.format(
+    edges="src: {shape: [E], index: n}, dst: {shape: [E], index: n}",
+    read="sum(H[src[e], j]*W[j, k], j)",
+    added="sum(msg[e, k], e, dst[e] == i)",
+)
+ONE_HOT = LAYER.format(
+    edges="S: [E, n], D: [n, E]",
+    read="sum(S[e, q]*H[q, j]*W[j, k], q, j)",
+    added="sum(D[i, e]*msg[e, k], e)",
+)
+
+
+def test_a_layer_of_messages_reads_and_adds_rows() -> None:
+    text = generate(BY_EDGE)
+    assert not re.search(r"take\(\w+, axis=1\)|_add_at\([^,]*\.T,", text)
+    body = source(text, "f_hvp")
+    assert "np.add.at" not in body and body.count("_sum_rows_by_key(") <= 4
+
+
+@pytest.mark.parametrize("edges", [[(0, 1), (2, 1), (0, 3), (2, 2)], []])
+def test_a_layer_of_messages_is_that_of_one_hot_matrices(
+    edges: list[tuple[int, int]],
+) -> None:
+    rng = np.random.default_rng(0)
+    src, dst = np.array(edges, int).reshape(-1, 2).T
+    given = {"H": (5, 3), "W": (3, 2), "a": (len(src),)}
+    data = {x: rng.normal(size=shape) for x, shape in given.items()}
+    moves = {f"d{x}": rng.normal(size=shape) for x, shape in given.items()}
+    data["T"] = rng.normal(size=(5, 2))
+    hot = {"S": np.eye(5)[src], "D": np.eye(5)[dst].T}
+    for name, more in (("f_grad", {}), ("f_hvp", moves)):
+        found = getattr(load(BY_EDGE), name)(**data, src=src, dst=dst, **more)
+        expected = getattr(load(ONE_HOT), name)(**data, **hot, **more)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-12)

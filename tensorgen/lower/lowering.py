@@ -19,7 +19,7 @@ from tensorgen.arrays.operations import Kind
 from tensorgen.arrays.reading import transposes
 from tensorgen.arrays.rewrites import Scene, rewritten
 from tensorgen.arrays.statements import Let
-from tensorgen.ir.constraints import index_bound
+from tensorgen.ir.constraints import index_bound, looked_up
 from tensorgen.ir.dims import COMPUTED, ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -266,8 +266,9 @@ class Lowering:
     def _is_pure(self, node: Node, expr: Operand) -> bool:
         """Whether writing a node anew, which came to `expr`, repeats no statement."""
         match node:
-            case Product():
-                return not (node.constraints and expr.is_name)
+            case Product(constraints=constraints):
+                keyed = looked_up(form for _, form in constraints)
+                return not (expr.is_name if keyed else constraints)
             case Sum(terms=terms):
                 filled = any(term.node in self.writes for term in terms)
                 return not (filled and expr.is_name)
@@ -306,8 +307,7 @@ class Lowering:
 
     def _is_free(self, node: Node, expr: Operand) -> bool:
         """Whether nobody sees in which order a variable has its axes."""
-        called = isinstance(self.plan.user.get(node), Call)
-        seen = called or node in self.plan.named or node in self.roots
+        seen = node in self.plan.named or node in self.roots
         return node.order > 1 and not seen and self._is_pure(node, expr)
 
     def _is_unfinished(self, node: Node) -> bool:

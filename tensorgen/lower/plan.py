@@ -227,14 +227,16 @@ class Plan:
 
     @cached_property
     def gathered(self) -> dict[Node, int]:
-        """The axes along which index arrays say what is read, one of an array alone.
+        """The axes along which index arrays say what is read, or where it is read.
 
-        What is read lies together where that axis is the first.
+        One of an array alone: what is read lies together where it is the first.
         """
         axes: dict[Node, set[int]] = {}
         for node in self.order:
             if not isinstance(node, Product) or not node.constraints:
                 continue
+            entries = looked_up(form for _, form in node.constraints)
+            axes.setdefault(node, set()).update(entries & {*range(node.order)})
             pairs = zip(node.factors, self.solution(node).reads, strict=True)
             for ref, forms in pairs:
                 found = {k for k, form in enumerate(forms) if looked_up([form])}

@@ -121,14 +121,17 @@ def add(
 ) -> Operand:
     """The sum of terms, and `more`: what is positive and large first, numbers last."""
     operands = [as_float(known.operand(Ref(term.node, term.labels))) for term in terms]
-    ranks = [_rank(*pair) for pair in zip(terms, operands, strict=True)]
-    ranks += [(own < 0, False, -len(x.labels), False, inf) for own, x in more]
-    operands += [x for _, x in more]
-    target = natural_order(operands, want)
-    own = [*(term.coefficient for term in terms), *(own for own, _ in more)]
-    entries = [
-        (own[k], operands[k]) for k in sorted(range(len(own)), key=ranks.__getitem__)
+    ranked = [
+        (_rank(term, operand), term.coefficient, operand)
+        for term, operand in zip(terms, operands, strict=True)
     ]
+    for coefficient, operand in more:
+        computed = (coefficient < 0, False, -len(operand.labels), False, inf)
+        ranked.append((computed, coefficient, operand))
+    ranked.sort(key=lambda entry: entry[0])
+    operands += [operand for _, operand in more]
+    target = natural_order(operands, want)
+    entries = _alike([(coefficient, operand) for _, coefficient, operand in ranked])
     sizes = {abs(coefficient) for coefficient, _ in entries}
     common = sizes.pop() if len(sizes) == 1 and len(entries) > 1 else Fraction(1)
     positive = any(coefficient > 0 for coefficient, _ in entries)
@@ -147,6 +150,18 @@ def add(
         label for label in target if any(label in e.labels for e in operands)
     )
     return joint.bearing(labels)
+
+
+def _alike(
+    entries: list[tuple[Fraction, Operand]],
+) -> list[tuple[Fraction, Operand]]:
+    """Terms of which nodes that differ have come to one array added up."""
+    found: dict[Operand, Fraction] = {}
+    for coefficient, operand in entries:
+        found[operand] = found.get(operand, Fraction(0)) + coefficient
+    if not all(found.values()):
+        return entries
+    return [(coefficient, operand) for operand, coefficient in found.items()]
 
 
 def _rank(term: Term, operand: Operand) -> tuple[object, ...]:
