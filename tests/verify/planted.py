@@ -22,6 +22,8 @@ CHECKS = (
     "_replacement",
     "_parts",
     "_add_at",
+    "_sum_by_key",
+    "_sum_rows_by_key",
 )
 """How names of functions begin that compute nothing."""
 

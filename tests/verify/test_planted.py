@@ -67,8 +67,14 @@ EQUAL = {
     ("wide", "_sech2: -2 -> 2"): "e / (1 + e)**2 is the same of 1 / e",
     (
         "portfolio",
-        "RiskJacobianW: 2 -> 3",
+        "RiskJacobianW: 2 * d[:, None] -> d[:, None]",
     ): "nothing that can be called multiplies by one constraint's Jacobian",
+    ("portfolio", "Portfolio: 1 -> 2"): "a block of zeros is that whatever it holds",
+    (
+        "portfolio",
+        "PortfolioLagrangianHessianWW: _DiagonalFactorization(d, self.columns, shift) "
+        "-> _DiagonalFactorization(self.columns, d, shift)",
+    ): "nothing that can be called solves with one block of a joint Hessian",
 }
 # What no point shows, and why.
 ESCAPED = {
