@@ -146,7 +146,7 @@ class Write:
             return unit
         return product(Fraction(1), [core, as_float(unit)])
 
-    def by_key(self, scale: Fraction = Fraction(1)) -> Operand | None:
+    def by_key(self) -> Operand | None:
         """The array as sums by key: index arrays say of each entry where it belongs.
 
         None where anything else says it, or the entries are the same at some places.
@@ -162,7 +162,7 @@ class Write:
         axes = (*keys, *rest)
         if not at.safe or len(axes) < len(parts) or {*core.labels} != {*labels}:
             return None
-        entries = aligned(multiply([Factor(core)], scale), labels).array
+        entries = aligned(multiply([Factor(core)]), labels).array
         shape = tuple(self.dims[axis] for axis in axes)
         return Operand(array(SumByKey(shape), entries, *at.places), axes)
 

@@ -52,14 +52,10 @@ def _part(graph: Graph, node: Node, cost: CostModel) -> Node:
             range(node.order), node.factors, constraints=[*others, tie], sizes=sizes
         )
         place = node.order
+        labels = [place if x == axis else x for x in range(place)]
         return graph.product(
             range(node.order),
-            [
-                (
-                    _part(graph, sums, cost),
-                    [place if x == axis else x for x in range(place)],
-                )
-            ],
+            [(_part(graph, sums, cost), labels)],
             coefficient=node.coefficient,
             constraints=[Constraint("eq", Affine.atom(place) - form)],
             sizes={axis: node.dims[axis]},
