@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import assert_never
 
@@ -33,6 +33,50 @@ from tensorgen.arrays.statements import (
 )
 from tensorgen.arrays.templates import Text
 
+LONGEST_ROW = 80
+"""Of a line that stores at several places, in a function's body."""
+
+
+def statement_texts(printer: Printer, statements: Iterable[Statement]) -> list[str]:
+    """Statements in order; one value stored at places of one array is one line."""
+    rows: list[list[Statement]] = []
+    for one in statements:
+        if rows and _goes_on(printer, rows[-1], one):
+            rows[-1].append(one)
+        else:
+            rows.append([one])
+    return [_row(printer, row) for row in rows]
+
+
+def _goes_on(printer: Printer, row: Sequence[Statement], one: Statement) -> bool:
+    """Whether a statement stores what the row before stores, and there is room."""
+    last = row[-1]
+    return (
+        isinstance(one, Store)
+        and isinstance(last, Store)
+        and one.how == last.how == "="
+        and (one.target, one.value) == (last.target, last.value)
+        and len(_row(printer, [*row, one])) <= LONGEST_ROW
+    )
+
+
+def _row(printer: Printer, row: Sequence[Statement]) -> str:
+    """Statements that store the same, or one of any kind."""
+    *others, last = row
+    stores = [one for one in others if isinstance(one, Store)]
+    targets = [f"{_stored_at(printer, one)} = " for one in stores]
+    return "".join([*targets, statement_text(printer, last)])
+
+
+def _stored_at(printer: Printer, store: Store) -> str:
+    """Where a value is stored."""
+    places = [printer.written(x) for x in store.places]
+    brackets = joined(printer.places(store.at, places))
+    left = printer.text(store.target)
+    named = isinstance(store.target.op, Variable) and store.how != "="
+    whole = not brackets and (named or store.how == "out=")
+    return left if whole else f"{left}[{brackets or '...'}]"
+
 
 def statement_text(printer: Printer, statement: Statement) -> str:
     """A statement, for the array module of a printer."""
@@ -41,19 +85,14 @@ def statement_text(printer: Printer, statement: Statement) -> str:
             return f"{name}: Scalar = 0"  # to which numbers of the library are added
         case Let(name=name, value=value):
             return f"{name} = {printer.text(value)}"
-        case Store(target=target, at=at, places=places, how=how, value=value):
-            brackets = joined(printer.places(at, [printer.written(x) for x in places]))
-            whole = not brackets and how != "=" and isinstance(target.op, Variable)
-            left = printer.text(target)
-            if how == "is":
-                return f"{left} = {printer.text(value)}"
-            if how == "out=":
-                if not at.is_basic:
-                    raise ValueError("entries here and there are not memory to give")
-                left += f"[{brackets}]" if brackets else ""
-                return filling(printer, value, left)
-            left += "" if whole else f"[{brackets or '...'}]"
-            return f"{left} {how} {printer.text(value)}"
+        case Store(target=target, how="is", value=value):
+            return f"{printer.text(target)} = {printer.text(value)}"
+        case Store(at=at, how="out=", value=value):
+            if not at.is_basic:
+                raise ValueError("entries here and there are not memory to give")
+            return filling(printer, value, _stored_at(printer, statement))
+        case Store(how=how, value=value):
+            return f"{_stored_at(printer, statement)} {how} {printer.text(value)}"
         case Scatter(target=target, at=at, places=places, value=value):
             entries = [printer.written(x) for x in places]
             texts = (printer.text(target), _index(at, entries), printer.text(value))
@@ -99,7 +138,7 @@ def _block(
     head: str, printer: Printer, body: Sequence[Statement], first: Sequence[str] = ()
 ) -> str:
     """Statements behind a head, indented."""
-    texts = [*first, *(statement_text(printer, line) for line in body)]
+    texts = [*first, *statement_texts(printer, body)]
     rows = [row for text in texts for row in text.split("\n")]
     return "\n    ".join([f"{head}:", *rows])
 

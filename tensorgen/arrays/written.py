@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.printer import Printer
-from tensorgen.arrays.statement_text import statement_text
+from tensorgen.arrays.statement_text import statement_texts
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def written(code: Code, alias: str) -> Written:
     printer, needs = Printer(alias), Needs(code.statements, code.returns, alias)
     return Written(
         code,
-        tuple(statement_text(printer, line) for line in code.statements),
+        tuple(statement_texts(printer, code.statements)),
         tuple(map(printer.text, code.returns)),
         tuple(sorted(needs.symbols)),
         tuple(sorted(needs.helpers)),

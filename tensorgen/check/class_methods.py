@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.arrays.printer import Printer
-from tensorgen.arrays.statement_text import statement_text
+from tensorgen.arrays.statement_text import statement_texts
 from tensorgen.check.factorizations import solvers
 from tensorgen.check.sample_points import Point
 from tensorgen.check.sparse_matrices import by_rows
@@ -37,7 +37,7 @@ class Methods:
         self.point = point
         self.rows = len(made.rows)
         self.texts = {
-            method.name: [statement_text(printer, line) for line in method.body]
+            method.name: statement_texts(printer, method.body)
             for method in made.methods
         }
         # A multiple of the object, so that it is held as well that this is one.

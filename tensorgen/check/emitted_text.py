@@ -85,9 +85,11 @@ class Program:
     def statement(self, node: ast.stmt, values: dict[str, Value]) -> None:
         """Run a statement."""
         match node:
-            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(
-                target=target, value=ast.expr() as value
-            ):
+            case ast.Assign(targets=targets, value=value):
+                found = self.value(value, values)
+                for target in targets:
+                    self.assign(target, found, values)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.assign(target, self.value(value, values), values)
             case ast.AugAssign(target=ast.Subscript() as target, op=op, value=value):
                 array = self.value(target.value, values)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tensorgen.arrays.number_text import size
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
-from tensorgen.arrays.statement_text import statement_text
+from tensorgen.arrays.statement_text import statement_texts
 from tensorgen.emit import function_preamble, pieces, returned, unknown_solvers
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.constrained_classes import constrained
@@ -272,8 +272,7 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
         "columns": tuple_text(columns) if c.base == DERIVATIVE_BASE else columns[0],
         "columns_unpack": _unpack(c.sizes, [dim for dims in c.columns for dim in dims]),
         "methods": [
-            (method, [statement_text(printer, line) for line in method.body])
-            for method in c.methods
+            (method, statement_texts(printer, method.body)) for method in c.methods
         ],
     }
 

@@ -118,6 +118,12 @@ class Write:
         core = multiply([Factor(as_float(core))], node.coefficient)
         return Write(node.dims, tuple(forms), core, indexer)
 
+    @property
+    def numbers(self) -> list[int]:
+        """The places along axes of which all entries have one."""
+        given = [form.const.constant for form in self.forms if not form.terms]
+        return [number for number in given if number is not None]
+
     def is_apart(self, other: Write) -> bool:
         """Whether surely no entry has a place that one of the other has.
 

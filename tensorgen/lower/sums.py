@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from math import inf
 
 from tensorgen.arrays.arrays import array
@@ -39,6 +40,8 @@ def lower_sum(known: Values, node: Sum, want: Sequence[Label] | None = None) -> 
         first = start.array if start.base is None else array(Copy(), start.array)
     else:
         first = array(Fill(node.dims, 0))
+    if not (dense or added):
+        writes = _in_order(writes)
     filled = known.draft.filled(node, first)
     for k, (coefficient, write) in enumerate(writes):
         fresh = all(write.is_apart(other) for _, other in writes[:k])
@@ -69,6 +72,19 @@ def _by_key(
         if write.node is not None:
             known.draft.value(write.node, found.array)
     return sums, rest
+
+
+def _in_order(
+    writes: list[tuple[Fraction, Write]],
+) -> list[tuple[Fraction, Write]]:
+    """Entries by their places, but of one value together, where none meets another."""
+    if not all(a.is_apart(b) for (_, a), (_, b) in combinations(writes, 2)):
+        return writes
+    placed = sorted(writes, key=lambda pair: pair[1].numbers)
+    first: dict[Hashable, int] = {}
+    for coefficient, write in placed:
+        first.setdefault((coefficient, write.core), len(first))
+    return sorted(placed, key=lambda pair: first[pair[0], pair[1].core])
 
 
 def spread_sum(known: Values, node: Sum) -> Write | None:
