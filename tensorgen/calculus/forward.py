@@ -14,7 +14,7 @@ from tensorgen.ir.nodes import Call, Node, is_zero, topological
 from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.solved_arrays import is_unknown
-from tensorgen.operators.words import call_derivative
+from tensorgen.operators.words import JACOBIAN, TANGENT, call_derivative
 
 
 def pushforward(
@@ -39,7 +39,7 @@ def pushforward(
         if tangent is None:
             continue
         stored[node] = tangent
-        call_derivative(graph, "jac_{}" if extra else "{}_dot", node, tangent)
+        call_derivative(graph, JACOBIAN if extra else TANGENT, node, tangent)
     return [stored.get(root, graph.zeros((*root.dims, *extra))) for root in roots]
 
 

@@ -17,7 +17,7 @@ from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.solved_arrays import is_unknown
 from tensorgen.operators.table import Transfer
-from tensorgen.operators.words import call_derivative
+from tensorgen.operators.words import ADJOINT, call_derivative
 
 
 def pullback(
@@ -48,7 +48,7 @@ def pullback(
         cotangent = graph.sum(out, pending.pop(node), sizes)
         finished[node] = cotangent
         if not extra:
-            call_derivative(graph, "d_{}", node, cotangent)
+            call_derivative(graph, ADJOINT, node, cotangent)
         if is_recurrence(node):
             together = results[node]
             if node is not together[0]:

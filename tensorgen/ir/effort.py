@@ -26,6 +26,10 @@ READING = 80_000
 PLANNING = 500_000
 """The steps to plan what is emitted for a function, for each, before it is hurried."""
 
+MOST_OF_PLANNING = 400_000
+"""The steps that are left of these where ways may be tried that take several times as
+many as those before them."""
+
 HURRIED = 3_000_000
 """The steps to plan it in a hurry; and to write it."""
 
@@ -57,6 +61,11 @@ class Effort:
         self._watch = watch
         self._doing = ""
         self._next = 0
+
+    @property
+    def is_ample(self) -> bool:
+        """Whether most steps of a plan are left, for several ways to be compared."""
+        return not self.hurried and self.end - self.spent >= MOST_OF_PLANNING
 
     def spend(self, steps: int = 1) -> None:
         """Count steps; raises `Exhausted` beyond the last."""

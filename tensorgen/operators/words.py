@@ -71,6 +71,9 @@ _MULTIPLES = {
 }
 _NUMBERS = {1: "one", 2: "two", 3: "three"}
 
+ADJOINT, TANGENT, JACOBIAN = "d_{}", "{}_dot", "jac_{}"
+"""What derivatives are called after what they are of."""
+
 NameOf = Callable[[Node], str | None]
 
 
@@ -90,8 +93,8 @@ def describe(node: Node, name_of: NameOf, derived: str | None = None) -> list[st
 def call_derivative(graph: Graph, form: str, node: Node, derivative: Node) -> None:
     """Say what to call a derivative: after what it is of, if that has a word.
 
-    `form` has a place for the word: `d_{}`, or `{}_dot`. What is of a value that the
-    user named bears the name always, others where nothing says what they are.
+    `form` has a place for the word: `ADJOINT`, or `TANGENT`. What is of a value that
+    the user named bears the name always, others where nothing says what they are.
     """
 
     def name_of(one: Node) -> str | None:
@@ -107,6 +110,23 @@ def call_derivative(graph: Graph, form: str, node: Node, derivative: Node) -> No
     word = _word(node, name_of, _DEEPEST)
     if word and fits(form.format(word)):
         graph.derived.setdefault(derivative, form.format(word))
+
+
+def call_column(
+    graph: Graph, jacobian: Node, column: Node, place: Sequence[int]
+) -> None:
+    """Say what to call a column of a Jacobian: a tangent, with the column's number.
+
+    Without numbers it is part of what the Jacobian is called.
+    """
+    head, _, tail = JACOBIAN.partition("{}")
+    for told in (graph.suggestions, graph.derived):
+        word = told.get(jacobian, "")
+        if word.startswith(head) and constant_value(column) is None:
+            of = TANGENT.format(word.removeprefix(head).removesuffix(tail))
+            word = "_".join([of, *map(str, place)]) if place else word
+            if fits(word):
+                told.setdefault(column, word)
 
 
 def fits(word: str) -> bool:

@@ -23,12 +23,21 @@ class Kept(Protocol):
     def arrays(self) -> tuple[Node, ...]:
         """The arrays, each once, in order."""
 
+    @property
+    def read_as(self) -> Kept | None:
+        """What the arrays were read in the place of: it holds as much, or little more,
+        and both are compared by what they cost."""
+
     def cut_short(self) -> Kept:
         """The same, where looking for less took too long."""
 
 
 Compress = Callable[[Graph, Node, CostModel, Node], Kept]
 """What is kept of a derivative tensor, flattened and as it was before."""
+
+Read = Callable[[Graph, Kept, CostModel, Node, bool], Kept]
+"""What is kept of a derivative tensor, read off the tensor as it was before: whole
+blocks, or entries apart."""
 
 System = Callable[[Graph, Node, CostModel], Node | None]
 """A matrix as what solves by its structure; None where it has none."""
@@ -41,10 +50,10 @@ class Context:
     Without `cross_country` contractions keep the order that their mode gave them, and
     nothing is compressed. With `rates`, what changes less often is computed apart. The
     roots at the positions `compressed` are derivative tensors, of which only what these
-    functions keep is computed. The last `doubtful` roots may never be asked for.
-    `entries` are the sizes that sparse matrices bring along: no array has two of them.
-    Systems are solved by what `system` sees in their matrices. `told` hears what each
-    pass makes of a plan.
+    functions keep is computed; those of `readings` may read it off the tensors. The
+    last `doubtful` roots may never be asked for. `entries` are the sizes that sparse
+    matrices bring along: no array has two of them. Systems are solved by what `system`
+    sees in their matrices. `told` hears what each pass makes of a plan.
     """
 
     graph: Graph
@@ -52,6 +61,7 @@ class Context:
     rates: Rates | None = None
     cross_country: bool = True
     compressed: Mapping[int, Compress] = field(default_factory=dict)
+    readings: Mapping[int, Read] = field(default_factory=dict)
     doubtful: int = 0
     entries: frozenset[str] = frozenset()
     system: System | None = None
@@ -113,8 +123,12 @@ class Plan:
         return replace(self, parts=parts)
 
     def held(self, cost: CostModel) -> float:
-        """How many numbers the roots are."""
-        return sum(cost.size(node.dims) for node in self.roots)
+        """How many numbers the roots are, or what blocks of them were read as."""
+        parts = (
+            part if tensor is None or tensor.read_as is None else tensor.read_as.arrays
+            for part, tensor in zip(self.parts, self.tensors, strict=True)
+        )
+        return sum(cost.size(node.dims) for part in parts for node in part)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from dataclasses import replace
 from functools import partial
 
 from tensorgen.ir.nodes import Input, Node, Sum, topological
-from tensorgen.passes.context import Context, Pass, Plan
+from tensorgen.passes.context import Context, Kept, Pass, Plan
 from tensorgen.passes.matrices.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.matrices.join_entries import filled_in, join_entries
 from tensorgen.passes.matrices.measure_distances import measure_distances
@@ -96,10 +96,13 @@ def _flattened(context: Context, plan: Plan) -> Plan:
     return replace(plan.over(flat), derived=derived)
 
 
-def _has_large_sums(context: Context, plan: Plan) -> bool:
-    """Whether a sum on the way to a tensor's arrays is larger than they are."""
+def _is_to_flatten(context: Context, plan: Plan) -> bool:
+    """Whether a sum on the way to a tensor's arrays is larger than they are, or no
+    array has been flattened."""
     if not any(tensor is not None for tensor in plan.tensors):
         return False
+    if _is_read(plan):
+        return True
     nodes = topological(plan.roots)
     ends = [*plan.roots, *(node for node in nodes if isinstance(node, Input))]
     most = max(degree(node.dims) for node in ends)
@@ -117,11 +120,35 @@ def _compressed(context: Context, plan: Plan) -> Plan:
         if found is not None and graph.effort.stopped > before:
             found = found.cut_short()
         tensors[k] = found
+    return _kept(replace(plan, formulas=roots), tensors)
+
+
+def _read(context: Context, plan: Plan, apart: bool) -> Plan:
+    graph, tensors = context.graph, list(plan.tensors)
+    for k, read in context.readings.items():
+        if (found := tensors[k]) is not None:
+            tensors[k] = read(graph, found, context.cost, plan.derived[k], apart)
+    after = _kept(plan, tensors)
+    return plan if after.parts == plan.parts else replace(after, derived=())
+
+
+def _kept(plan: Plan, tensors: Sequence[Kept | None]) -> Plan:
+    """The plan to compute what is kept of some of its roots."""
     parts = [
         (node,) if tensor is None else tensor.arrays
-        for node, tensor in zip(roots, tensors, strict=True)
+        for node, tensor in zip(plan.formulas, tensors, strict=True)
     ]
-    return replace(plan, parts=tuple(parts), tensors=tuple(tensors), formulas=roots)
+    return replace(plan, parts=tuple(parts), tensors=tuple(tensors))
+
+
+def _is_to_read(context: Context, plan: Plan) -> bool:
+    """Whether tensors may be read, if there is time for it."""
+    return bool(plan.derived) and context.graph.effort.is_ample
+
+
+def _is_read(plan: Plan) -> bool:
+    """Whether arrays of tensors are as the calculus left them."""
+    return not plan.derived and any(tensor is not None for tensor in plan.tensors)
 
 
 def _entries_taken(context: Context, plan: Plan) -> Plan:
@@ -206,6 +233,24 @@ PASSES = (
         patient=True,
     ),
     Pass(
+        "read_blocks",
+        law="A[i, a, b] = D[i, a, i, b] for D[i, a, k, b] = A[i, a, b] * delta(i, k)",
+        needs="tensors taken apart, and as the calculus left them",
+        ends="each tensor is read once",
+        run=partial(_read, apart=False),
+        when=_is_to_read,
+        optional=True,
+    ),
+    Pass(
+        "read_entries",
+        law="A[i, 0, 1] = D[i, 0, i, 1] for D[i, a, k, b] = A[i, a, b] * delta(i, k)",
+        needs="tensors taken apart, and as the calculus left them",
+        ends="each tensor is read once",
+        run=partial(_read, apart=True),
+        when=_is_to_read,
+        optional=True,
+    ),
+    Pass(
         "take_entries",
         law="(A @ B)[i, i] = sum_k A[i, k] * B[k, i], and likewise for sums and maps",
         needs="n-ary products; tensors taken apart, which are known by places",
@@ -218,11 +263,11 @@ PASSES = (
         needs="the arrays of a tensor, whose sums have no deltas between its axes",
         ends="a fixed number of rounds",
         run=_each(flatten_products),
-        when=_has_large_sums,
+        when=_is_to_flatten,
         optional=True,
     ),
     # Flattening, of parts too, contracts with symmetric matrices from the other side.
-    replace(SYMMETRY, when=lambda context, plan: bool(plan.derived)),
+    replace(SYMMETRY, when=lambda _, plan: bool(plan.derived) or _is_read(plan)),
     Pass(
         "measure_distances",
         law="sum_k (X[i, k] - Y[j, k])**2 = squared_distances(X, Y)[i, j]",

@@ -33,6 +33,7 @@ from tensorgen.prices.thresholds import ENTRIES_OF_A_ROW
 from tensorgen.spec.model import Spec
 from tensorgen.structure.alternatives import Alternative, alternatives
 from tensorgen.structure.compress import compress
+from tensorgen.structure.read_blocks import read_blocks
 from tensorgen.structure.stored import Compressed, as_compressed
 from tensorgen.structure.system_structure import system
 
@@ -183,7 +184,11 @@ class Planner:
                 k: partial(compress, symmetries=own)
                 for k, own in zip(tensors, blocks, strict=False)
             }
-            context = replace(self.context(), compressed=compressed)
+            readings = {
+                k: partial(read_blocks, symmetries=own)
+                for k, own in zip(tensors, blocks, strict=False)
+            }
+            context = replace(self.context(), compressed=compressed, readings=readings)
             hurried = self.graph.effort.hurried
             plans = candidates(context, ways[:1] if hurried else ways)
             plan = cheapest(context, plans)

@@ -50,6 +50,8 @@ TERMS_OF_A_PATTERN = 6
 """More terms of one pattern are always one array: nobody could read them."""
 BANDS_OF_A_WINDOW = 32
 """That two axes share: each is an array of its own."""
+ENTRIES_READ = 64
+"""Of a small block, each apart."""
 ROWS_OF_A_STACK = 4
 """Of more rows of a dim's length each, the reshape is not seen as one term a row."""
 

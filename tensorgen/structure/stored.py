@@ -233,13 +233,15 @@ class Compressed:
     """A derivative tensor of dims `dims` as a sum of stored terms.
 
     It may be an array of fewer axes with some of these in `parts`, in C order. Where
-    looking for less took too long it was `stopped`.
+    looking for less took too long it was `stopped`. Its blocks were `read_as` another
+    form.
     """
 
     dims: tuple[Dim, ...]
     terms: tuple[StoredTerm, ...]
     parts: tuple[tuple[Dim, ...], ...] = ()
     stopped: bool = False
+    read_as: Compressed | None = None
 
     @property
     def shape(self) -> tuple[Dim, ...]:

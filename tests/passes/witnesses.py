@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.structure.small_blocks import BARS, DOSES
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 LIKELIHOOD = """
@@ -350,6 +352,8 @@ PASSES = (
     ("flatten_products", HESSIAN),
     ("turn_walks", RISKS),
     ("compress", SEPARABLE),
+    ("read_blocks", BARS),
+    ("read_entries", DOSES),
     ("take_entries", DIAGONAL),
     ("flatten_parts", COLUMNS),
     ("use_symmetry", TUNED),

@@ -145,7 +145,9 @@ def _planned(
     """The results that are asked for, of steps as they are computed."""
     graph, own = context.graph, opened(context.graph, whole)
     needed = needed_by(graph, own, asked)
-    inner = replace(context, rates=Rates(own.states), compressed={}, doubtful=0)
+    inner = replace(
+        context, rates=Rates(own.states), compressed={}, readings={}, doubtful=0
+    )
     rows: dict[Input, Node] = dict(zip(own.items, whole.rows, strict=True))
     short = [*plan(inner, substituted(graph, needed.roots, own.constants))]
     if whole.steps.runs is not None:
