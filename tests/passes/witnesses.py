@@ -390,7 +390,7 @@ RULES = (
     ("reshape_back", RAVELED),
     ("mask_factors", MASKED),
     ("distribute_products", HESSIAN),
-    ("merge_sums", GRAM),
+    ("merge_sums", GAMMA),
     ("factor_sums", FIELD),
     ("separate_products", LAPLACE),
 )
