@@ -134,6 +134,11 @@ def fits(word: str) -> bool:
     return len(word) <= LONGEST and word.count("_") < _MOST_PARTS
 
 
+def negated(word: str) -> str:
+    """What the negative of something that has a word is called."""
+    return word.removeprefix("neg_") if word.startswith("neg_") else f"neg_{word}"
+
+
 def is_partial(name: str) -> bool:
     """Whether a name tells one of several terms that are added up."""
     return name.endswith(("_sum", "_diff", "_term"))
@@ -338,7 +343,8 @@ def _of_multiple(node: Product, word: NameOf) -> Iterator[str]:
     elif len({*labels}) < len(labels):
         yield f"diagonal_{arg}"
     else:
-        yield _MULTIPLES.get(node.coefficient, "scaled_{}").format(arg)
+        form = _MULTIPLES.get(node.coefficient, "scaled_{}")
+        yield negated(arg) if node.coefficient == -1 else form.format(arg)
 
 
 def _of_constraints(node: Product, word: NameOf) -> Iterator[str]:

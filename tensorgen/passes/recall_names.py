@@ -16,7 +16,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Map, Node, Product, Sum, children, once, topological
 from tensorgen.ir.patterns import pattern_of
 from tensorgen.ir.rebuild import merged, with_operands
-from tensorgen.operators.words import fits
+from tensorgen.operators.words import fits, negated
 from tensorgen.passes.context import Context
 from tensorgen.passes.views import opened
 from tensorgen.prices.limits import OPENED_FACTORS
@@ -43,7 +43,7 @@ def recall_names(context: Context, roots: Sequence[Node]) -> Sequence[Node]:
             key, scale = _key(graph, node)
             for other in others:
                 same, own = _key(graph, other)
-                word = called[other] if scale == own else f"neg_{called[other]}"
+                word = called[other] if scale == own else negated(called[other])
                 if key == same and abs(scale) == abs(own) and fits(word):
                     graph.derived.setdefault(node, word)
                     break

@@ -35,7 +35,7 @@ from tensorgen.lower.draft import Draft, Result
 from tensorgen.lower.naming import Naming
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.value_names import Names
-from tensorgen.operators.words import describe, says_little
+from tensorgen.operators.words import describe, negated, says_little
 
 n = Dim.of("n")
 mask, x = variable("mask", (n, n), "bool", "mask"), variable("x", (n, n), base="x")
@@ -282,3 +282,8 @@ def test_entries_that_the_user_named_are_read_by_that_name() -> None:
     assert reading
     assert all("    a = x[:-1]\n" in body for body in reading)
     assert all(body.count("x[:-1]") == 1 + body.count("dx[:-1]") for body in reading)
+
+
+def test_the_negative_of_a_negative_has_the_word_of_what_it_is() -> None:
+    assert negated("d_z") == "neg_d_z"
+    assert negated(negated("d_z")) == "d_z"
