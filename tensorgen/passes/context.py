@@ -73,12 +73,17 @@ class Context:
 
     def price(self, roots: Sequence[Node]) -> float:
         """The cost of a call: all that is needed, of what never changes a share."""
-        return sum(map(self.work, topological(roots)))
+        nodes = topological(roots)
+        whole = [node for node in nodes if not self._is_steady(node)]
+        return sum(map(self.work, nodes)) - self.cost.shared(whole)
 
     def work(self, node: Node) -> float:
         """The share of one node in the cost of a call, operands given."""
-        steady = self.rates is not None and self.rates.of(node) == Rate.DATA
-        return self.cost.work(node) / (CALLS_OF_A_PROBLEM if steady else 1)
+        share = CALLS_OF_A_PROBLEM if self._is_steady(node) else 1
+        return self.cost.work(node) / share
+
+    def _is_steady(self, node: Node) -> bool:
+        return self.rates is not None and self.rates.of(node) == Rate.DATA
 
 
 @dataclass(frozen=True)

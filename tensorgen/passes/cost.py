@@ -21,9 +21,12 @@ from tensorgen.ir.nodes import (
     Product,
     Size,
     Sum,
+    children,
     topological,
 )
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.helpers import shares
 from tensorgen.operators.matrices.systems import is_system
 from tensorgen.operators.promise_calls import is_promise
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
@@ -41,11 +44,29 @@ from tensorgen.prices.price_table import (
     MULTIPLY_ADD,
     NEWTON_STEPS,
     SCATTERED,
+    SELECTION,
     TURNED,
 )
 from tensorgen.prices.thresholds import assumed
 
 T = TypeVar("T")
+
+
+def _exponential(node: Node) -> Hashable:
+    """What tells the exponential that a function is made of; None if it is of none."""
+    match node:
+        case Map(function=function, args=(arg,)) if ELEMENTWISE[function].has(
+            "logistic"
+        ):
+            inner, labels = arg
+            match inner:
+                case Product(coefficient=-1, factors=(ref,), inner=(), constraints=()):
+                    return ref.node, tuple(labels[x] for x in ref.labels)
+            return inner, tuple(labels)
+        case Call(operator=operator, args=(arg,)) if operator in shares.FORMS:
+            return arg, node.params
+        case _:
+            return None
 
 
 def merge(out: float, every: Span, sums: bool, factors: int) -> float:
@@ -208,7 +229,28 @@ class CostModel:
 
     def total(self, roots: Sequence[Node]) -> float:
         """The cost of all that `roots` need, each node once."""
-        return sum(self.work(node) for node in topological(roots))
+        nodes = topological(roots)
+        return sum(map(self.work, nodes)) - self.shared(nodes)
+
+    def shared(self, nodes: Iterable[Node]) -> float:
+        """What functions of one exponential save, which a helper computes together."""
+        groups: dict[Hashable, list[Node]] = {}
+        for node in nodes:
+            if (own := _exponential(node)) is not None:
+                groups.setdefault(own, []).append(node)
+        return sum(self._saved(group) for group in groups.values() if len(group) > 1)
+
+    def _saved(self, group: Sequence[Node]) -> float:
+        apart = [self.work(node) for node in group]
+        entries = max(self.size(child.dims) for x in group for child in children(x))
+        if isinstance(group[0], Call):
+            more = CALL.planned + SELECTION.planned * entries
+            together = max(apart) + more * (len(group) - 1)
+        else:
+            names = [node.function for node in group if isinstance(node, Map)]
+            prices = price_table.of_bundle(names)
+            together = CALL.planned + sum(x.planned for x in prices) * entries
+        return max(sum(apart) - together, 0.0)
 
     def total_flops(self, roots: Sequence[Node]) -> float:
         """The arithmetic of all that `roots` need, each node once."""
