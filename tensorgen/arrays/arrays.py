@@ -8,7 +8,6 @@ from typing import Any, TypeVar, assert_never
 from weakref import WeakValueDictionary
 
 from tensorgen.arrays.object_operations import (
-    Ravel,
     Reshape,
 )
 from tensorgen.arrays.operations import (
@@ -152,7 +151,7 @@ def base(one: Array) -> str | None:
     match op:
         case Variable(base=name):
             return name
-        case Reshape() | Ravel(copied=False):
+        case Reshape():
             return base(one.args[0])
         case Call(operator=name):
             return base(one.args[0]) if OPERATORS[name].view else None

@@ -24,7 +24,6 @@ from tensorgen.arrays.statements import (
     Scatter,
     Statement,
     Store,
-    When,
     changed,
     operands,
     reads,
@@ -125,7 +124,7 @@ def _filled(lines: Sequence[Statement], kept: set[str]) -> tuple[Statement, ...]
     uses = Counter(name for line in lines for name in {*reads(operands(line))})
     found: list[Statement] = []
     for line in lines:
-        if isinstance(line, Loop | When):
+        if isinstance(line, Loop):
             # A name of a block is read within it alone, or else in several lines.
             inner = {*reads(operands(line))}
             apart = {name for name in inner if uses[name] == 1}

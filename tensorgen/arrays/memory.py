@@ -14,7 +14,7 @@ from math import prod
 
 from tensorgen.arrays.arrays import Array, once
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.object_operations import Ravel, Reshape, Results, Rows
+from tensorgen.arrays.object_operations import Reshape, Results, Rows
 from tensorgen.arrays.operations import (
     Add,
     Bundle,
@@ -40,7 +40,6 @@ from tensorgen.arrays.statements import (
     Scatter,
     Statement,
     Store,
-    When,
     bindings,
     changed,
     everything,
@@ -96,11 +95,6 @@ class Held:
                     inside = longest(line, value)
                     for _ in range(2):
                         self.run(body, inside)
-                case When(condition=condition, body=body):
-                    self.most = max(
-                        self.most, self.now + space([condition], value, self.elided)
-                    )
-                    self.run(body, value)
                 case _:
                     self.most = max(
                         self.most, self.now + _during(line, value, self.elided)
@@ -337,7 +331,6 @@ def _shows(one: Array) -> bool:
         shows = OPERATORS[op.operator].view
     else:
         shows = isinstance(op, Reshape)
-        shows = shows or (isinstance(op, Ravel) and op == Ravel(one.dims))
     return shows and not _is_gathered(one)
 
 

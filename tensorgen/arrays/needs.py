@@ -48,7 +48,6 @@ from tensorgen.arrays.printer import (
     windows,
 )
 from tensorgen.arrays.statements import (
-    Append,
     Let,
     Loop,
     Release,
@@ -57,7 +56,6 @@ from tensorgen.arrays.statements import (
     Statement,
     Store,
     Unpack,
-    When,
     everything,
     operands,
 )
@@ -204,7 +202,7 @@ def _places(statement: Statement) -> tuple[Part, ...]:
     match statement:
         case Store(at=at) | Scatter(at=at):
             return at.parts
-        case Let() | Unpack() | Append() | When() | Loop():
+        case Let() | Unpack() | Loop():
             return ()
         case Return() | Release():
             return ()

@@ -68,7 +68,15 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class GramEntries:
-    """Rows, columns and values of `A' diag(s) A`, or of `A diag(s) A'`: A, and s."""
+    """The entries of `A' diag(s) A`, or of `A diag(s) A'`: A, and s."""
+
+    transposed: bool = False
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GramPlaces:
+    """Rows and columns of the entries of `A' diag(s) A`, or of `A diag(s) A'`: A."""
 
     transposed: bool = False
     dims: tuple[Dim, ...] = ()
@@ -84,9 +92,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """The operands as a tuple; as a list, if it `grows`."""
+    """The operands as a tuple, or `listed`."""
 
-    grows: bool = False
+    listed: bool = False
     dims: tuple[Dim, ...] = ()
 
 
@@ -127,13 +135,6 @@ class Numbered:
 @dataclass(frozen=True, slots=True)
 class Later:
     """The operand, computed by whoever asks for it."""
-
-    dims: tuple[Dim, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class JoinEach:
-    """Of a list of tuples of vectors, those at each place joined to one."""
 
     dims: tuple[Dim, ...] = ()
 
@@ -188,14 +189,6 @@ class Reshape:
 
 
 @dataclass(frozen=True, slots=True)
-class Ravel:
-    """The entries in C order as a vector; always in memory of its own if `copied`."""
-
-    dims: tuple[Dim, ...]
-    copied: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Places:
     """The indices of all entries of an array, in C order: a row an axis."""
 
@@ -224,7 +217,7 @@ class AsPlaces:
     dims: tuple[Dim, ...]
 
 
-ASKED = (Solution, Times, Selected, GramEntries, Known)
+ASKED = (Solution, Times, Selected, GramEntries, GramPlaces, Known)
 """What is asked of an object that is no array."""
 
 Object = (
@@ -236,20 +229,19 @@ Object = (
     | Times
     | Selected
     | GramEntries
+    | GramPlaces
     | Known
     | Pack
     | Results
     | Member
     | Numbered
     | Later
-    | JoinEach
     | Join
     | Extent
     | Count
     | Whole
     | Rows
     | Reshape
-    | Ravel
     | Places
     | ZerosLike
     | AsPlaces

@@ -13,8 +13,8 @@ from tensorgen.arrays.object_operations import (
     Count,
     Extent,
     GramEntries,
+    GramPlaces,
     Join,
-    JoinEach,
     Known,
     Later,
     Made,
@@ -24,7 +24,6 @@ from tensorgen.arrays.object_operations import (
     Object,
     Pack,
     Places,
-    Ravel,
     Reshape,
     Results,
     Rows,
@@ -38,7 +37,12 @@ from tensorgen.arrays.templates import Level, Text
 from tensorgen.ir.dims import Computed
 
 _JOINED = "concatenate", "hstack"
-_ASKED = {Solution: "solve", Times: "times", GramEntries: "gram"}
+_ASKED = {
+    Solution: "solve",
+    Times: "times",
+    GramEntries: "gram",
+    GramPlaces: "gram_places",
+}
 
 
 def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
@@ -54,17 +58,17 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text("None")
         case Made(by=name):
             return Text(f"{name}({listed})")
-        case Solution() | Times() | GramEntries():
-            turned = ", transposed=True" if op.transposed else ""
-            asked = f"{_ASKED[type(op)]}({texts[1]}{turned})"
+        case Solution() | Times() | GramEntries() | GramPlaces():
+            given = [*texts[1:], *["transposed=True"] * op.transposed]
+            asked = f"{_ASKED[type(op)]}({', '.join(given)})"
             return Text(f"{args[0].at(Level.ATOM)}.{asked}")
         case Selected():
             return Text(f"{args[0].at(Level.ATOM)}.inverse_at({texts[1]}, {texts[2]})")
         case Known(name=name):
             return Text(f"{args[0].at(Level.ATOM)}.{name}")
-        case Pack(grows=grows):
+        case Pack(listed=as_list):
             return Text(
-                f"[{listed}]" if grows else f"({listed}{',' * (len(args) == 1)})"
+                f"[{listed}]" if as_list else f"({listed}{',' * (len(args) == 1)})"
             )
         case Results():
             return Text(f"{_function(op, alias)}({listed}{_along(op)})")
@@ -75,9 +79,6 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{{{', '.join(f'{key}: {text}' for key, text in pairs)}}}")
         case Later():
             return Text(f"lambda: {listed}", Level.COMPARE)
-        case JoinEach():
-            each = f"for part in zip(*{listed}, strict=True)"
-            return Text(f"({alias}.concatenate(part) {each})")
         case Join(dims=dims):
             return Text(f"{alias}.{_JOINED[len(dims) > 1]}([{listed}])")
         case Extent(axis=axis):
@@ -90,11 +91,8 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             return Text(f"{entries} // ({size(width + 1).text}) + 1", Level.SUM)
         case Reshape(dims=dims):
             return Text(f"{alias}.reshape({listed}, {shape(dims)})")
-        case Ravel() if op.copied:
-            return Text(f"{args[0].at(Level.ATOM)}.flatten()")
-        case Ravel() | ZerosLike():
-            name = "ravel" if isinstance(op, Ravel) else "zeros_like"
-            return Text(f"{alias}.{name}({listed})")
+        case ZerosLike():
+            return Text(f"{alias}.zeros_like({listed})")
         case Places(shape=sizes):
             return Text(f"{alias}.indices({shape(sizes)}).reshape({len(sizes)}, -1)")
         case AsPlaces():

@@ -13,7 +13,7 @@ from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Bundle, Elementwise
 from tensorgen.arrays.speed import Speed
-from tensorgen.arrays.statements import Loop, When, rebuilt
+from tensorgen.arrays.statements import Loop, rebuilt
 from tensorgen.prices.thresholds import QUICKENED
 
 SLOW = ("softplus", "log_sigmoid")
@@ -35,7 +35,7 @@ def quickened(code: Code, speed: Speed) -> Code:
         return known[one]
 
     lines = tuple(
-        line if isinstance(line, Loop | When) else rebuilt(line, quick)
+        line if isinstance(line, Loop) else rebuilt(line, quick)
         for line in code.statements
     )
     return replace(code, statements=lines, returns=tuple(map(quick, code.returns)))

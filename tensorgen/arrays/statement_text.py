@@ -20,7 +20,6 @@ from tensorgen.arrays.places import (
 )
 from tensorgen.arrays.printer import Printer, joined
 from tensorgen.arrays.statements import (
-    Append,
     Let,
     Loop,
     Release,
@@ -29,7 +28,6 @@ from tensorgen.arrays.statements import (
     Statement,
     Store,
     Unpack,
-    When,
 )
 from tensorgen.arrays.templates import Text
 
@@ -113,10 +111,6 @@ def statement_text(printer: Printer, statement: Statement) -> str:
             right = [printer.text(x) for x in (value.args if packed else (value,))]
             comma = "," * (len(names) == 1)
             return f"{left}{comma} = {', '.join(right)}{comma * packed}"
-        case Append(target=target, value=value):
-            return f"{printer.text(target)}.append({printer.text(value)})"
-        case When(condition=condition, body=body):
-            return _block(f"if {printer.text(condition)}", printer, body)
         case Loop(name=name, width=width, step=step):
             ends = [size(x).text for x in (statement.low, statement.high, step)]
             kept = ends if step != 1 else ends[statement.low == 0 : 2]

@@ -64,22 +64,6 @@ class Unpack:
 
 
 @dataclass(frozen=True, slots=True)
-class Append:
-    """Makes a list longer by a value."""
-
-    target: Array
-    value: Array
-
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """What is done where a condition holds."""
-
-    condition: Array
-    body: tuple[Statement, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Loop:
     """What is done at each position from `low` up to, not including, `high`.
 
@@ -133,14 +117,14 @@ class Release:
     names: tuple[str, ...]
 
 
-Statement = Let | Store | Scatter | Unpack | Append | When | Loop | Return | Release
+Statement = Let | Store | Scatter | Unpack | Loop | Return | Release
 
 
 def everything(statements: Iterable[Statement]) -> Iterator[Statement]:
     """Yield statements and those inside of them."""
     for statement in statements:
         yield statement
-        if isinstance(statement, When | Loop):
+        if isinstance(statement, Loop):
             yield from everything(statement.body)
 
 
@@ -151,11 +135,6 @@ def operands(statement: Statement) -> tuple[Array, ...]:
             return (statement.value,)
         case Store() | Scatter():
             return (statement.target, *statement.places, statement.value)
-        case Append():
-            return (statement.target, statement.value)
-        case When():
-            inner = (one for line in statement.body for one in operands(line))
-            return (statement.condition, *inner)
         case Loop():
             return tuple(one for line in statement.body for one in operands(line))
         case Return():
@@ -178,12 +157,6 @@ def rebuilt(statement: Statement, change: Callable[[Array], Array]) -> Statement
                 places=tuple(map(change, statement.places)),
                 value=change(statement.value),
             )
-        case Append():
-            target, value = change(statement.target), change(statement.value)
-            return replace(statement, target=target, value=value)
-        case When():
-            body = tuple(rebuilt(line, change) for line in statement.body)
-            return When(change(statement.condition), body)
         case Loop():
             body = tuple(rebuilt(line, change) for line in statement.body)
             return replace(statement, body=body)
@@ -205,9 +178,9 @@ def changed(statement: Statement) -> frozenset[str]:
 def _targets(statement: Statement) -> tuple[Array, ...]:
     """What a statement changes, apart from those inside of it."""
     match statement:
-        case Let() | Unpack() | When() | Loop() | Return() | Release():
+        case Let() | Unpack() | Loop() | Return() | Release():
             return ()
-        case Append() | Store() | Scatter():
+        case Store() | Scatter():
             return (statement.target,)
         case _:
             assert_never(statement)
@@ -222,9 +195,7 @@ def bindings(statement: Statement) -> tuple[tuple[str, Array], ...]:
             parts = [_member(k, value) for k in range(len(names))]
             pairs = zip(names, parts, strict=True)
             return tuple((name, part) for name, part in pairs if name)
-        case Store() | Scatter() | Append():
-            return ()
-        case When() | Loop() | Return() | Release():
+        case Store() | Scatter() | Loop() | Return() | Release():
             return ()
         case _:
             assert_never(statement)

@@ -12,8 +12,8 @@ from tensorgen.arrays.object_operations import (
     Count,
     Extent,
     GramEntries,
+    GramPlaces,
     Join,
-    JoinEach,
     Known,
     Later,
     Made,
@@ -23,7 +23,6 @@ from tensorgen.arrays.object_operations import (
     Object,
     Pack,
     Places,
-    Ravel,
     Reshape,
     Results,
     Rows,
@@ -244,7 +243,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "int"
         case Range(real=real):
             return "float" if real else "int"
-        case Trim() | Pad() | Unbox() | Copy() | Reshape() | Ravel() | ZerosLike():
+        case Trim() | Pad() | Unbox() | Copy() | Reshape() | ZerosLike():
             return args[0].kind
         case Number() | Constant() | Size() | Diag() | AsArray() | Concatenate():
             return "float"
@@ -253,8 +252,8 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
         case Solution() | Selected() | Times() | GramEntries() | Known():
             return "float"
         case (
-            Later()
-            | JoinEach()
+            GramPlaces()
+            | Later()
             | Join()
             | Extent()
             | Count()

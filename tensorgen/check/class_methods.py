@@ -52,6 +52,7 @@ class Methods:
             "sizes": tuple(point.sizes[s] for s in made.sizes),
             "dtype": point.field.dtype,
             **{name: partial(self.run, name) for name in self.texts},
+            "coo": self._coo,
         }
         cached = [method.name for method in made.methods if method.cached]
         self.own.update({name: self.run(name) for name in cached})
@@ -60,7 +61,7 @@ class Methods:
         """What a method returns."""
         program = self.point.program
         matrices = {"_by_rows": partial(by_rows, self.point)}
-        known = {"lower": False, **matrices, **given, "self": self.own}
+        known = {"_joined": joined, **matrices, **given, "self": self.own}
         return program.run(self.texts[name], known)
 
     def pairs(self, whole: Array) -> Pairs:
@@ -107,13 +108,14 @@ class Methods:
 
     def _entries(self, matrix: Array) -> Pairs:
         """Entries in coordinates, of which those of the same place add up."""
-        lower = np.tril(matrix)
-        cases = [("_entries", False), ("coo", False), ("coo", True)]
-        for name, is_lower in [case for case in cases if case[0] in self.texts]:
-            rows, columns, values = self.run(name, lower=is_lower)
+        if "_values" in self.texts:
+            rows, columns, values = self._coo()
             found = np.zeros_like(matrix)
             np.add.at(found, (rows, columns), self.point.field.of(values))
-            yield self._reduced(found), lower if is_lower else matrix
+            yield self._reduced(found), matrix
+
+    def _coo(self) -> tuple[Array, Array, Array]:
+        return joined(self.run("_values"), self.run("_places"))
 
     def _factorized(self, matrix: Array) -> Pairs:
         """What a solver is handed is the matrix, and the shift with it."""
@@ -126,3 +128,15 @@ class Methods:
 
     def _reduced(self, value: Array) -> Array:
         return self.point.field.reduced(value)
+
+
+def joined(
+    values: Sequence[Array], places: Sequence[tuple[Array, ...]]
+) -> tuple[Array, Array, Array]:
+    """The rows, columns and values of entries, by array: some of each, or all."""
+    parts = [
+        (rows, columns, np.ravel(value)[tuple(which)])
+        for value, (rows, columns, *which) in zip(values, places, strict=True)
+    ]
+    rows, columns, entries = map(np.concatenate, zip(*parts, strict=True))
+    return rows, columns, entries

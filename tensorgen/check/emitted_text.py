@@ -20,7 +20,7 @@ from tensorgen.check.residues import holds, store
 from tensorgen.check.walks import Field
 
 Value = Any
-_BUILTINS = (max, min, range, reversed, zip, slice, bool, int)
+_BUILTINS = (max, min, range, reversed, slice, bool, int)
 PYTHON: dict[str, Callable[..., Value]] = {f.__name__: f for f in _BUILTINS}
 SYMBOLS = {
     ast.Lt: "<",
@@ -177,12 +177,6 @@ class Program:
                 return slice(*(x and self.value(x, values) for x in (a, b, c)))
             case ast.Lambda(args=ast.arguments(args=[]), body=body):
                 return lambda: self.value(body, values)
-            case ast.GeneratorExp(
-                elt=each,
-                generators=[ast.comprehension(target=ast.Name(id=name), iter=source)],
-            ):
-                found = self.value(source, values)
-                return [self.value(each, {**values, name: x}) for x in found]
             case _:
                 raise Unread(ast.unparse(node))
 
@@ -236,8 +230,6 @@ class Program:
             ):
                 return self.method(self.value(owner, values), node.func, args, named)
         function = self.value(node.func, values)
-        if function is zip:
-            return zip(*args, strict=True)
         out = named.pop("out", None)
         found = function(*args, **named)
         if out is None:
@@ -254,10 +246,8 @@ class Program:
     def method(
         self, owner: Value, node: ast.Attribute, args: list[Value], named: Any
     ) -> Value:
-        """The value of a method of an array, of a list, or of an object."""
+        """The value of a method of an array, or of an object."""
         name = node.attr
-        if isinstance(owner, list) and name == "append":
-            return owner.append(*args)
         if isinstance(owner, Mapping):
             return owner[name](*args, **named)
         if name == "sum":

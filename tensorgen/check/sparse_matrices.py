@@ -22,10 +22,12 @@ def by_rows(
     def times(x: Array, transposed: bool = False) -> Array:
         return matmul(whole.T if transposed else whole, x)
 
-    def gram(weights: Array, transposed: bool = False) -> tuple[Array, ...]:
+    def gram(weights: Array, transposed: bool = False) -> Array:
         side = whole.T if transposed else whole
-        product = matmul(side.T, field.reduced(field.of(weights)[:, None] * side))
-        places = (part.ravel() for part in np.indices(product.shape))
-        return *places, product.ravel()
+        return matmul(side.T, field.reduced(field.of(weights)[:, None] * side))
 
-    return {"times": times, "gram": gram}
+    def gram_places(transposed: bool = False) -> tuple[Array, ...]:
+        size = whole.shape[0 if transposed else 1]
+        return tuple(np.indices((size, size)).reshape(2, -1))
+
+    return {"times": times, "gram": gram, "gram_places": gram_places}

@@ -262,6 +262,7 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
             (name, "Any" if name in c.integers else "Array") for name in c.fields
         ],
         "field_names": _names(c.fields),
+        "index_fields": c.integers and _names(c.integers),
         "fixed": fixed and _names(fixed),
         "ease": c.ease,
         "hessian": c.base in (HESSIAN_BASE, FEW_HESSIAN_BASE),

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.object_operations import Made
+from tensorgen.arrays.object_operations import Answer, Made
 from tensorgen.arrays.operations import Fill, Index, Size
 from tensorgen.arrays.places import Entries
-from tensorgen.arrays.statements import Scatter
+from tensorgen.arrays.statements import Scatter, Unpack
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input
 from tensorgen.passes.views import Factor
-from tensorgen.structure.coordinates import COUNT, all_coordinates, coordinates, entries
+from tensorgen.structure.coordinates import COUNT, Sides, entry_places, entry_values
 from tensorgen.structure.delta_solvers import no_entries
 from tensorgen.structure.gram import attribute
 from tensorgen.structure.methods import OPERAND, Body, Method, Structure
@@ -88,7 +88,7 @@ def matrix_class(structure: Structure, name: str, hessian: bool) -> StructuredCl
         methods.append(structure.method("diagonal", doc, row_axes, rename=tied))
     else:
         methods.append(_apply(structure, "_apply_transposed", column_axes, row_axes))
-    methods.append(_coo(structure, row_axes, column_axes))
+    methods += _entries(structure, (row_axes, column_axes))
     if way is not None:
         row, solution = way
         doc = "Return a factorization of H + shift I by its structure, not yet checked."
@@ -131,7 +131,9 @@ def _dense(structure: Structure, rows: Sequence[int], columns: Sequence[int]) ->
     if not structure.matrices:
         return structure.method("dense", doc, (*rows, *columns))
     body = Body(structure)
-    *places, values = entries(body, structure.tensor.terms, rows, columns)
+    names = "rows", "columns", "values"
+    body.statements.append(Unpack(names, array(Answer("coo"))))
+    *places, values = (variable(name, COUNT) for name in names)
     dims = structure.tensor.dims
     whole = body.let("result", array(Fill(dims, 0)))
     at = Index((Entries(),) * len(dims), COUNT)
@@ -167,16 +169,7 @@ def few_class(structure: Structure, name: str, hessian: bool) -> StructuredClass
     """
     rows = tuple(range(structure.rows))
     columns = tuple(range(structure.rows, structure.axes))
-    body = (
-        no_entries(structure)
-        if structure.tensor.vanishes
-        else all_coordinates(structure, rows, columns)
-    )
-    doc = "Rows, columns and values; duplicates are summed."
-    methods = [
-        *_matrices(structure),
-        Method("_entries", "self", "tuple[Any, Any, Array]", doc, body, cached=True),
-    ]
+    methods = [*_matrices(structure), *_entries(structure, (rows, columns))]
     return replace(
         _matrix(structure, name, hessian, methods),
         base=FEW_HESSIAN_BASE if hessian else FEW_MATRIX_BASE,
@@ -204,20 +197,16 @@ def _apply(
     return structure.method(name, doc, (*out, "width"), by, parameters=parameters)
 
 
-def _coo(structure: Structure, rows: Sequence[int], columns: Sequence[int]) -> Method:
-    return Method(
-        "coo",
-        "self, lower: bool = False",
-        "tuple[Any, Any, Array]",
-        "Return rows, columns and values; with `lower`, of the lower triangle only."
-        "\n\nDuplicates add up; the pattern depends on shapes "
-        f"{'and index arrays ' * bool(structure.indices)}alone.\n",
-        (
-            no_entries(structure)
-            if structure.tensor.vanishes
-            else coordinates(structure, rows, columns)
-        ),
-    )
+def _entries(structure: Structure, sides: Sides) -> list[Method]:
+    """What the entries are, and where; of what vanishes there are none."""
+    if structure.tensor.vanishes:
+        values, places = no_entries(structure)
+    else:
+        values, places = entry_values(structure, sides), entry_places(structure, sides)
+    return [
+        Method("_values", "self", "list[Array]", "", values),
+        Method("_places", "self", "list[tuple[Any, ...]]", "", places),
+    ]
 
 
 def higher_class(

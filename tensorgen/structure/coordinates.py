@@ -12,10 +12,10 @@ from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.object_operations import (
     AsPlaces,
     GramEntries,
-    JoinEach,
+    GramPlaces,
+    Made,
     Pack,
     Places,
-    Ravel,
     Reshape,
     ZerosLike,
 )
@@ -23,7 +23,6 @@ from tensorgen.arrays.operations import (
     Add,
     Compare,
     Conjunction,
-    Copy,
     Fill,
     Index,
     Multiply,
@@ -33,15 +32,15 @@ from tensorgen.arrays.operations import (
     Variable,
 )
 from tensorgen.arrays.places import Entries
-from tensorgen.arrays.statements import Append, Let, Statement, Unpack, When
+from tensorgen.arrays.statements import Let, Statement, Unpack
 from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ONE, ZERO, Dim
-from tensorgen.ir.nodes import Affine, Lookup
+from tensorgen.ir.nodes import Affine, Constraint, Lookup
 from tensorgen.passes.views import Name
 from tensorgen.structure.gram import Gram, gram
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored
-from tensorgen.structure.stored import StoredTerm, values
+from tensorgen.structure.stored import StoredTerm, values, varying
 
 LETTERS = "ijkabcefghopqrstxyz"
 
@@ -49,66 +48,93 @@ COUNT = (Dim.symbol("entries"),)
 """How many entries there are: nobody knows before the places are looked at."""
 ROWS, COLUMNS = variable("rows", COUNT, "int"), variable("columns", COUNT, "int")
 VALUES, KEPT = variable("values", COUNT), variable("kept", COUNT, "bool")
-PARTS, LOWER = variable("parts", ()), variable("lower", (), "bool")
-OWN = ("rows", "columns", "parts", "lower", "kept", "shift")
-"""The names of these, and of what may stand around them."""
+Sides = tuple[Sequence[int], Sequence[int]]
+"""The axes of rows, and those of columns."""
 
 
-def coordinates(
-    structure: Structure, rows: Sequence[int], columns: Sequence[int]
-) -> tuple[Statement, ...]:
-    """Return statements that give rows, columns and values, of a triangle if asked."""
+def entry_values(structure: Structure, sides: Sides) -> tuple[Statement, ...]:
+    """Return statements that give the arrays of entries, as a list."""
     body = Body(structure)
-    entries(body, structure.tensor.terms, rows, columns)
-    below = Let("kept", array(Compare(">="), ROWS, COLUMNS))
-    body.statements.append(When(LOWER, (below, _only_kept())))
-    return body.returning(ROWS, COLUMNS, VALUES)
+    return body.returning(_values(body, structure.tensor.terms, sides))
 
 
-def all_coordinates(
-    structure: Structure, rows: Sequence[int], columns: Sequence[int]
-) -> tuple[Statement, ...]:
-    """Return statements that give rows, columns and values, nothing of it new."""
+def entry_places(structure: Structure, sides: Sides) -> tuple[Statement, ...]:
+    """Return statements that say where the entries of each of these arrays are.
+
+    These are rows, columns and, unless the array has all of them in order, third their
+    numbers in it, or which of its entries are kept.
+    """
     body = Body(structure)
-    return body.returning(*entries(body, structure.tensor.terms, rows, columns, False))
+    return body.returning(_places(body, structure.tensor.terms, sides))
 
 
 def entries(
-    body: Body,
-    terms: Sequence[StoredTerm],
-    rows: Sequence[int],
-    columns: Sequence[int],
-    fresh: bool = True,
+    body: Body, terms: Sequence[StoredTerm], sides: Sides
 ) -> tuple[Array, Array, Array]:
-    """Compute the rows, columns and values of some terms, which are new if `fresh`.
+    """Compute the rows, columns and values of some terms.
 
     A term has an entry for each value of its free axes; tied axes follow, and entries
     whose tied axes leave the tensor are dropped. Entries of index arrays give axes too,
     one a value of their labels. Nothing depends on the values of the derivative.
     """
-    groups = _of_one_pattern(terms, body.structure.tensor.dims)
-    several = len(groups) > 1
-    lines = body.statements
-    if several:
-        lines.append(Let("parts", array(Pack(grows=True))))
-    before: list[StoredTerm] = []
-    for group in groups:
-        places = ROWS, COLUMNS
-        if (label := gram(group[0])) is not None:
-            lines.append(_products(body, group[0], label))
-        elif before and _are_transposes(group, before, rows, columns):
-            places, before = (COLUMNS, ROWS), []
-        else:
-            own = _Group(body, group, fresh and not several)
-            found = own.write(rows, columns, named=several or fresh)
-            if not (several or fresh):
-                return found
-            before = group
-        if several:
-            lines.append(Append(PARTS, array(Pack(), *places, VALUES)))
-    if several:
-        lines.append(Unpack(("rows", "columns", "values"), array(JoinEach(), PARTS)))
+    values = body.let("values", _values(body, terms, sides))
+    made = array(Made("_joined"), values, _places(body, terms, sides))
+    body.statements.append(Unpack(("rows", "columns", "values"), made))
     return ROWS, COLUMNS, VALUES
+
+
+def _values(body: Body, terms: Sequence[StoredTerm], sides: Sides) -> Array:
+    """The arrays of entries; one of terms whose transposes are there too twice."""
+    found: list[Array] = []
+    for group, is_mirrored in _groups(terms, body.structure, sides):
+        if (label := gram(group[0])) is not None:
+            value = _products(body, group[0], label)
+        else:
+            value = _Group(body, group).values()
+        found += [body.let("part", value)] * 2 if is_mirrored else [value]
+    return array(Pack(listed=True), *found)
+
+
+def _places(body: Body, terms: Sequence[StoredTerm], sides: Sides) -> Array:
+    """Where the entries of each of these arrays are, as a list."""
+    groups = _groups(terms, body.structure, sides)
+    lines = body.statements
+    found: list[Array] = []
+    grid: Statement | None = None
+    for group, is_mirrored in groups:
+        if (label := gram(group[0])) is not None:
+            matrix = variable(body.structure.matrices[label], ())
+            parts = [array(GramPlaces(label.transposed), matrix)]
+        else:
+            own = _Group(body, group)
+            grid = own.count_off(grid)
+            row, column, *numbers = own.places(sides)
+            if is_mirrored:
+                lines += [Let("rows", row), Let("columns", column)]
+                row, column = ROWS, COLUMNS
+            parts = [array(Pack(), row, column, *numbers)]
+            if is_mirrored:
+                parts.append(array(Pack(), column, row, *numbers))
+        if len(groups) > 1:  # the next binds the names of its places anew
+            numbered = enumerate(parts, len(found) + 1)
+            parts = [body.let(f"part{k}", one) for k, one in numbered]
+        found += parts
+    return array(Pack(listed=True), *found)
+
+
+def _groups(
+    terms: Sequence[StoredTerm], structure: Structure, sides: Sides
+) -> list[tuple[list[StoredTerm], bool]]:
+    """Terms of one pattern, and whether their transposes are there as well."""
+    found: list[tuple[list[StoredTerm], bool]] = []
+    for group in _of_one_pattern(terms, structure.tensor.dims):
+        before, is_mirrored = found[-1] if found else ([], True)
+        alone = is_mirrored or any(map(gram, (*before, *group)))
+        if not alone and _are_transposes(group, before, *sides):
+            found[-1] = before, True
+        else:
+            found.append((group, False))
+    return found
 
 
 def _of_one_pattern(
@@ -139,16 +165,14 @@ def _are_within(term: StoredTerm, other: StoredTerm, dims: Sequence[Dim]) -> boo
     return {*other.ties} <= {*term.ties} and axes <= other.free(dims).keys()
 
 
-def _products(body: Body, term: StoredTerm, label: Gram) -> Statement:
+def _products(body: Body, term: StoredTerm, label: Gram) -> Array:
     """The entries of a sparse matrix times its transpose, added up by the library."""
     ((weights, _),) = term.factors
     structure = body.structure
     factors = [(structure.stored[weights], (0,)), *term.numbers]
     value = body.value(structure.graph.product((0,), factors), "weights")
-    made = array(
-        GramEntries(label.transposed), variable(structure.matrices[label], ()), value
-    )
-    return Unpack(("rows", "columns", "values"), made)
+    matrix = variable(structure.matrices[label], ())
+    return array(GramEntries(label.transposed), matrix, value)
 
 
 def _are_transposes(
@@ -165,93 +189,85 @@ def _are_transposes(
     return all(mirrored(other, exchange) in terms for other in others)
 
 
-def _only_kept() -> Statement:
-    """Drop the entries that are not to be kept."""
-    found = map(_kept, (ROWS, COLUMNS, VALUES))
-    return Unpack(("rows", "columns", "values"), array(Pack(), *found))
-
-
-def _kept(one: Array) -> Array:
-    return array(Index((Entries(),), COUNT), one, KEPT)
-
-
 class _Group:
-    """The entries of terms at the places of the first; what is returned `alone` is new.
+    """The entries of terms at the places of the first.
 
     `free` has the sizes of the labels that number its entries, in the order that its
-    arrays have: the entries of an element stand side by side.
+    arrays have: the entries of an element stand side by side. Those that its values
+    differ `along` are the axes of the array of these.
     """
 
-    def __init__(self, body: Body, terms: Sequence[StoredTerm], alone: bool) -> None:
+    def __init__(self, body: Body, terms: Sequence[StoredTerm]) -> None:
         self.body = body
         self.structure = structure = body.structure
         self.terms = terms
         self.term = term = terms[0]
-        self.alone = alone
         self.dims = structure.tensor.dims
         self.free = term.free(self.dims)
         self.count = prod(self.free.values(), start=ONE)
-        taken = {*structure.sizes, *structure.fields}
+        taken = {*structure.sizes, *structure.fields, *body.taken}
         numbered = (f"i{k}" for k in count(1))
         letters = (x for x in chain(LETTERS, numbered) if x not in taken)
         self.names: dict[Name, str] = {
             x: next(letters) for x in (*range(structure.axes), *term.elements)
         }
+        differing = [
+            varying(one, structure.factors(one), self._more(one)) for one in terms
+        ]
+        self.along = [x for x in self.free if any(x in some for some in differing)]
+        if not any(one.factors for one in terms):
+            self.along = [*self.free]  # else they were a number, and no array
 
-    def write(
-        self, rows: Sequence[int], columns: Sequence[int], named: bool
-    ) -> tuple[Array, Array, Array]:
-        """Return rows, columns and values, `named` or not."""
-        lines, free = self.body.statements, self.free
-        value = self._values()
-        if free:
-            flat = _flat(value, self.count, self.alone)
-        else:
-            flat = array(Reshape((ONE,)), value)
-        start = len(lines)
-        names = [self.names[x] for x in free]
-        if len(free) == 1:
-            lines.append(Let(names[0], array(Range(ZERO, self.count))))
-        elif free:
-            lines.append(Unpack(tuple(names), array(Places(tuple(free.values())))))
+    def count_off(self, before: Statement | None) -> Statement | None:
+        """Number the entries, unless that was done `before`; return the statement."""
+        names = [self.names[x] for x in self.free]
+        if not names:
+            return before
+        line: Statement = Unpack(tuple(names), array(Places(tuple(self.free.values()))))
+        if len(names) == 1:
+            line = Let(names[0], array(Range(ZERO, self.count)))
+        if line != before:
+            self.body.statements.append(line)
+        return line
+
+    def places(self, sides: Sides) -> list[Array]:
+        """Return rows and columns, and which these are of all entries if not all."""
+        free = self.free
         places = {x: variable(self.names[x], (self.count,), "int") for x in free}
         kept = self._given(places)
-        row, column = (self._raveled(places, axes) for axes in (rows, columns))
-        # Whoever sorts one of them in place does not mean the other.
-        if self.alone and row is column and isinstance(row.op, Variable) and not kept:
-            column = array(Copy(), column)
-        both = array(Conjunction(), *kept) if len(kept) > 1 else next(iter(kept), None)
-        if not named:
-            if both is None:
-                return row, column, flat
-            lines.append(Let("kept", both))
-            return _kept(row), _kept(column), _kept(flat)
-        lines.insert(start, Let("values", flat))
-        lines += [Let("rows", row), Let("columns", column)]
-        if both is not None:
-            lines += [Let("kept", both), _only_kept()]
-        return ROWS, COLUMNS, VALUES
+        found = [self._raveled(places, axes) for axes in sides]
+        if self.along != [*free]:
+            found.append(self._raveled(places, self.along))
+        if not kept:
+            return found
+        both = array(Conjunction(), *kept) if len(kept) > 1 else kept[0]
+        self.body.statements.append(Let("kept", both))
+        which = [] if found[2:] else [KEPT]
+        return [array(Index((Entries(),), COUNT), x, KEPT) for x in found] + which
 
-    def _values(self) -> Array:
-        """The entries, with an axis for each label that is free."""
-        structure, free = self.structure, self.free
+    def values(self) -> Array:
+        """Return the entries, with an axis for each label that they differ along."""
+        structure = self.structure
         parts = []
         for term in self.terms:
-            more = [tie.constraint for tie in term.ties if tie not in self.term.ties]
             node = values(
                 structure.graph,
                 replace(term, ties=self.term.ties),
                 self.dims,
                 structure.factors(term),
                 structure.stored,
-                more,
+                self._more(term),
+                self.along,
             )
-            parts.append((1, node, [*free]))
-        node = structure.graph.sum([*free], parts)
-        reserved = [*self.names.values(), *OWN, *self.body.taken]
-        code = structure.code(node, "values", reserved, fresh=self.alone)
-        self.body.statements += code.statements
-        return code.returns[0]
+            parts.append((1, node, self.along))
+        value = self.body.value(structure.graph.sum(self.along, parts), "part")
+        if not self.free:
+            return array(Reshape((ONE,)), value)
+        return value
+
+    def _more(self, term: StoredTerm) -> list[Constraint]:
+        """What ties the axes of a term besides the first's ties."""
+        return [tie.constraint for tie in term.ties if tie not in self.term.ties]
 
     def _given(self, places: dict[Name, Array]) -> list[Array]:
         """Find the places that others give, and say which of them there are."""
@@ -310,27 +326,16 @@ class _Group:
             return array(Fill((ONE,), 0, "int"))
         return array(ZerosLike((self.count,)), places[next(iter(self.free))])
 
-    def _raveled(self, places: Mapping[Name, Array], axes: Sequence[int]) -> Array:
+    def _raveled(self, places: Mapping[Name, Array], labels: Sequence[Name]) -> Array:
         """The position in C order: `(i * n + j) * m + k`."""
-        if not axes:
+        if not labels:
             return self._zeros(places)
-        found = places[axes[0]]
-        for axis in axes[1:]:
-            size = array(Size(self.dims[axis]))
-            found = array(Multiply(Fraction(1), 2), found, size)
-            found = array(Add((1, 1)), found, places[axis])
+        sizes: dict[Name, Dim] = {**self.free, **dict(enumerate(self.dims))}
+        found = places[labels[0]]
+        for x in labels[1:]:
+            found = array(Multiply(Fraction(1), 2), found, array(Size(sizes[x])))
+            found = array(Add((1, 1)), found, places[x])
         return found
-
-
-def _flat(value: Array, count: Dim, alone: bool) -> Array:
-    """A vector of the entries of an array, which is new where it stands `alone`."""
-    if not alone:
-        return array(Ravel((count,)), value)
-    if value.order == 1:
-        return value
-    if isinstance(value.op, Copy):
-        return array(Ravel((count,), copied=True), value.args[0])
-    return array(Ravel((count,)), value)
 
 
 def _limits(place: Array, reach: tuple[Dim, Dim], dim: Dim) -> list[Array]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from math import prod
 
 from tensorgen.arrays.arrays import Array, array
-from tensorgen.arrays.object_operations import Answer, Made, Numbered, Reshape
+from tensorgen.arrays.object_operations import Answer, Made, Numbered, Pack, Reshape
 from tensorgen.arrays.operations import Fill
 from tensorgen.arrays.statements import Statement
 from tensorgen.ir.dims import ONE, ZERO
@@ -119,7 +119,10 @@ def sparse_factorization(*entries: Array) -> Array:
     return array(Made("_SparseFactorization"), *entries, COLUMNS, SHIFT)
 
 
-def no_entries(structure: Structure) -> tuple[Statement, ...]:
-    """Return statements that give the rows, columns and values of what vanishes."""
-    values = (array(Fill((ZERO,), 0, kind)) for kind in ("int", "int", "float"))
-    return Body(structure).returning(*values)
+def no_entries(structure: Structure) -> tuple[tuple[Statement, ...], ...]:
+    """Return statements that give the values of what vanishes, and those of places."""
+    none, nowhere = (array(Fill((ZERO,), 0, kind)) for kind in ("float", "int"))
+    return tuple(
+        Body(structure).returning(array(Pack(listed=True), one))
+        for one in (none, array(Pack(), nowhere, nowhere))
+    )

@@ -94,8 +94,8 @@ def _base(
         return "diagonal", diagonal_factorization(body.let("diagonal", value))
     if tied:
         return "block", block_factorization(body, terms, tied)
-    columns = range(structure.rows, structure.axes)
-    return "sparse", sparse_factorization(*entries(body, terms, axes, columns))
+    sides = axes, range(structure.rows, structure.axes)
+    return "sparse", sparse_factorization(*entries(body, terms, sides))
 
 
 def _halves(

@@ -203,15 +203,45 @@ def values(
     dims: Sequence[Dim],
     factors: Sequence[Factor],
     stored: Mapping[Node, Node] | None = None,
-    inside: Iterable[Constraint] = (),
+    inside: Sequence[Constraint] = (),
+    along: Iterable[Name] | None = None,
 ) -> Node:
     """Return the entries of a term, with an axis for each label that is free.
 
     Its factors are given as what stands for them, over `stored` index arrays. Deltas
     give the axes that follow from others, or from index arrays. Places that are not
-    `inside` have zeros.
+    `inside` have zeros. There are fewer axes where it is said `along` which, all those
+    that entries are `varying` along among them.
     """
     free = term.free(dims)
+    used, given = _given(term, factors, stored)
+    axes = [*free] if along is None else [*along]
+    return graph.product(
+        axes,
+        factors,
+        coefficient=term.coefficient,
+        constraints=[*given, *inside],
+        sizes={
+            **{x: d for x, d in enumerate(dims) if x in used},
+            **{x: d for x, d in free.items() if x in used or x in axes},
+        },
+    )
+
+
+def varying(
+    term: StoredTerm, factors: Sequence[Factor], inside: Sequence[Constraint] = ()
+) -> set[Name]:
+    """Return the labels that entries are not the same along, of those that are free."""
+    used, given = _given(term, factors)
+    return used.union(*(one.form.labels for one in (*given, *inside)))
+
+
+def _given(
+    term: StoredTerm,
+    factors: Sequence[Factor],
+    stored: Mapping[Node, Node] | None = None,
+) -> tuple[set[Name], list[Constraint]]:
+    """The labels of factors, and the deltas that give those which are not free."""
     used = {x for _, labels in factors for x in labels}
     given = []
     for tie in reversed(term.ties):
@@ -219,13 +249,7 @@ def values(
             used.add(tie.first)
             given.append(tie.constraint)
     given += [link.constraint(stored) for link in term.links if link.axis in used]
-    return graph.product(
-        [*free],
-        factors,
-        coefficient=term.coefficient,
-        constraints=[*given, *inside],
-        sizes={**{x: d for x, d in enumerate(dims) if x in used}, **free},
-    )
+    return used, given
 
 
 @dataclass(frozen=True)

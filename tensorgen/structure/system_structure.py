@@ -131,7 +131,7 @@ def _entries(graph: Graph, tensor: Compressed, term: StoredTerm) -> Entries:
     forms |= {link.axis: link.form for link in term.links}
     for tie in term.ties:
         forms[tie.second] = forms[tie.first] + affine([], tie.offset)
-    inside = _inside(tensor, free, forms)
+    inside = [*_inside(tensor, free, forms)]
     found = values(graph, term, tensor.dims, _factors(graph, term), inside=inside)
     number = {x: k for k, x in enumerate(free)}
     places = [forms[x].renamed(number.__getitem__) for x in range(len(tensor.dims))]

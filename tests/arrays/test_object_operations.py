@@ -11,21 +11,20 @@ from tensorgen.arrays.object_operations import (
     AsPlaces,
     Attribute,
     Extent,
+    GramEntries,
+    GramPlaces,
     Join,
-    JoinEach,
     Later,
     Made,
     Nothing,
     Numbered,
     Pack,
     Places,
-    Ravel,
     Reshape,
     ZerosLike,
 )
 from tensorgen.arrays.operations import (
     Add,
-    Compare,
     Copy,
     Fill,
     Index,
@@ -39,21 +38,19 @@ from tensorgen.arrays.places import (
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text
 from tensorgen.arrays.statements import (
-    Append,
     Let,
+    Loop,
     Return,
     Statement,
     Unpack,
-    When,
-    changed,
     everything,
     operands,
     reads,
     rebuilt,
 )
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import ZERO, Dim
 
-m, n = Dim.of("m"), Dim.of("n")
+k, m, n = map(Dim.of, "kmn")
 x, A = variable("x", (n,), base="x"), variable("A", (m, n), base="A")
 i, kept = variable("i", (n,), "int"), variable("kept", (n,), "bool")
 one = array(Number(Fraction(1)))
@@ -68,23 +65,21 @@ TOTAL = array(Add((1, 1)), x, x)
         (array(Answer("diagonal")), "self.diagonal()"),
         (array(Pack(), one), "(1,)"),
         (array(Pack(), one, array(Nothing())), "(1, None)"),
-        (array(Pack(grows=True)), "[]"),
+        (array(Pack(listed=True)), "[]"),
         (array(Numbered((0, 3)), x, TOTAL), "{0: x, 3: x + x}"),
         (array(Later(), array(Made("_F"), x)), "lambda: _F(x)"),
         (array(Join((m + n,)), x, x), "np.concatenate([x, x])"),
         (array(Join((m, n)), A, A), "np.hstack([A, A])"),
-        (
-            array(JoinEach(), x),
-            "(np.concatenate(part) for part in zip(*x, strict=True))",
-        ),
         (array(Extent(-1), TOTAL), "(x + x).shape[-1]"),
         (array(Reshape((m, n)), TOTAL), "np.reshape(x + x, (m, n))"),
         (array(Reshape((m,)), A), "np.reshape(A, m)"),
-        (array(Ravel((m,)), TOTAL), "np.ravel(x + x)"),
-        (array(Ravel((m,), copied=True), TOTAL), "(x + x).flatten()"),
         (array(Places((m, n))), "np.indices((m, n)).reshape(2, -1)"),
         (array(ZerosLike((n,)), i), "np.zeros_like(i)"),
         (array(AsPlaces((n,)), TOTAL), "(x + x).astype(int)"),
+        (array(GramEntries(), A, x), "A.gram(x)"),
+        (array(GramEntries(transposed=True), A, x), "A.gram(x, transposed=True)"),
+        (array(GramPlaces(), A), "A.gram_places()"),
+        (array(GramPlaces(transposed=True), A), "A.gram_places(transposed=True)"),
         (array(Fill((n,), 0, "int")), "np.zeros(n, dtype=int)"),
     ],
 )
@@ -101,10 +96,10 @@ ROWS = array(Index((Entries(),), (n,)), i, kept)
         (Unpack(("n",), array(Attribute("sizes"))), "n, = self.sizes"),
         (Unpack((None, "n"), array(Attribute("sizes"))), "_, n = self.sizes"),
         (Unpack(("x", "i"), array(Pack(), i, x)), "x, i = i, x"),
-        (Append(variable("parts", ()), array(Pack(), x, i)), "parts.append((x, i))"),
         (
-            When(kept, (Let("i", ROWS), When(i, (Return((i,)),)))),
-            "if kept:\n    i = i[kept]\n    if i:\n        return i",
+            Loop("k", ZERO, n, (Let("i", ROWS), Loop("m", k, n, (Let("x", x),)))),
+            "for k in range(n):\n    i = i[kept]\n"
+            "    for m in range(k, n):\n        x = x",
         ),
         (Return((x, TOTAL)), "return x, x + x"),
     ],
@@ -115,10 +110,10 @@ def test_statements_read_as_python(statement: Statement, expected: str) -> None:
 
 def test_what_stands_inside_of_a_statement_counts() -> None:
     inner = Let("x", array(Multiply(Fraction(1), 2), i, array(Size(n))))
-    outer = When(array(Compare(">="), x, i), (inner, Return((A,))))
+    outer = Loop("k", ZERO, m, (inner, Let("A", A)))
     assert list(everything([outer])) == [outer, *outer.body]
-    assert {*reads(operands(outer))} == {"x", "i", "A"}
-    assert list(Needs([outer]).symbols) == ["n"]
+    assert {*reads(operands(outer))} == {"i", "A"}
+    assert list(Needs([outer]).symbols) == ["m", "n"]
 
 
 def test_shapes_need_their_sizes_and_whole_numbers_no_dtype() -> None:
@@ -134,8 +129,7 @@ def test_statements_are_rebuilt_over_other_arrays() -> None:
 
     for statement in (
         Unpack(("y",), x),
-        Append(x, x),
-        When(x, (Return((x,)), Let("y", x))),
+        Loop("k", ZERO, n, (Let("z", x), Let("y", x))),
         Return((x, x)),
     ):
         made = rebuilt(statement, other)
@@ -143,18 +137,9 @@ def test_statements_are_rebuilt_over_other_arrays() -> None:
         assert rebuilt(made, other) == made
 
 
-def test_a_list_that_grows_is_changed() -> None:
-    assert changed(Append(x, i)) == {"x"}
-    assert changed(When(i, (Append(x, i),))) == {"x"}
-    assert not changed(Return((x,)))
-
-
 def test_kinds_and_memory_are_known() -> None:
     assert array(Places((m, n))).kind == array(AsPlaces((n,)), i).kind == "int"
     assert array(Places((m, n))).order == 2
     assert array(Reshape((m, n)), x).order == 2
-    assert array(Ravel((n,)), i).kind == "int"
     assert base(array(Reshape((m, n)), x)) == "x"
-    assert base(array(Ravel((n,)), x)) == "x"
-    assert base(array(Ravel((n,), copied=True), x)) is None
     assert base(array(Copy(), x)) is None

@@ -32,6 +32,7 @@ def source(*templates: str, backend: str = "numpy") -> str:
             has_sparse_joint=False,
             has_products=True,
             has_scale=False,
+            has_index_fields=False,
             has_multiple_text=True,
             factorizations=[name.removesuffix("_factorization") for name in templates],
         )

@@ -49,9 +49,12 @@ class Diagonal(_Hessian):
     def diagonal(self):
         return self.entries.copy()
 
-    def coo(self, lower=False):
+    def _values(self):
+        return [self.entries]
+
+    def _places(self):
         own = np.arange(self.entries.size)
-        return own, own, self.entries.ravel()
+        return [(own, own)]
 
     def factorize(self, shift=0.0):
         return _DiagonalFactorization(self.entries, self.columns, shift)

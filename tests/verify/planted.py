@@ -18,7 +18,6 @@ CHECKS = (
     "_check",
     "_require",
     "_norm",
-    "_owned",
     "_replacement",
     "_parts",
     "_add_at",

@@ -60,7 +60,7 @@ def test_a_class_is_what_its_spec_says(name: str) -> None:
         ("cu", "_spread([1, limit]", "_spread([limit[0], limit]"),
         ("constraints", "[point.constraint_total, ", "[2 * point.constraint_total, "),
         ("coo of Jacobian", "places.rows.copy()", "places.rows[::-1]"),
-        ("coo of Hessian", "H.coo(lower=True)[2]", "H.coo()[2][: self.n + 1]"),
+        ("coo of Hessian", "filled(H._values())", "filled(H._values())[::-1]"),
         ("Lagrangian", "factor = _shaped", "factor = 2 * _shaped"),
         ("Lagrangian", "lagrange = np.zeros(self.m)", "lagrange = np.ones(self.m)"),
         ("unpack", "part.copy() for part in parts", "part + 1 for part in parts"),
