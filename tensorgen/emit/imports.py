@@ -16,7 +16,6 @@ _STANDARD = {
     "Callable": "from collections.abc import Callable",
     "cached_property": "from functools import cached_property",
     "accumulate": "from itertools import accumulate",
-    "compress": "from itertools import compress",
     "SimpleNamespace": "from types import SimpleNamespace",
     **{name: f"from typing import {name}" for name in _TYPES},
 }

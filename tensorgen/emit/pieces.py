@@ -112,6 +112,9 @@ def uses(module: Module) -> dict[str, bool]:
         "has_hessian": hessian,
         "has_dense_hessian": HESSIAN.holder in used,
         "has_structured": structured,
+        "has_joined": any(
+            {"low_rank", "sparse"} <= {*c.factorizations} for c in module.classes
+        ),
         "has_index_fields": any(c.integers for c in module.classes),
         "has_structured_hessian": HESSIAN_BASE in bases,
         "has_structured_derivative": DERIVATIVE_BASE in bases,

@@ -33,6 +33,7 @@ def source(*templates: str, backend: str = "numpy") -> str:
             has_products=True,
             has_scale=False,
             has_index_fields=False,
+            has_joined=False,
             has_multiple_text=True,
             factorizations=[name.removesuffix("_factorization") for name in templates],
         )

@@ -140,6 +140,47 @@ def test_other_sizes_and_index_arrays_have_other_places(
     assert len(sorted_times) == 3
 
 
+def test_places_of_coordinates_are_found_once(
+    sparse: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(4)
+    s, t = random.integers(0, 9, (2, 30))
+    first = sparse.springs_hess(random.normal(size=9), s, t)
+    wanted = first.coo(), first.coo(lower=True)
+    for part in (*wanted[0], *wanted[1]):
+        part.flags.writeable = True  # they are the caller's own
+    kept = [[part.copy() for part in parts] for parts in wanted]
+    for part in (*wanted[0], *wanted[1]):
+        part[...] = 7
+
+    def never(*args: Any, **options: Any) -> Any:
+        raise AssertionError("places are found again")
+
+    other = sparse.springs_hess(random.normal(size=9), s, t)
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "indices", never)
+        patched.setattr(np, "arange", never)
+        found = other.coo(), other.coo(lower=True)
+    for (i, j, values), places, lower in zip(found, kept, (False, True), strict=True):
+        assert np.array_equal(i, places[0]) and np.array_equal(j, places[1])
+        made = np.zeros(other.shape)
+        np.add.at(made, (i, j), values)
+        assert np.allclose(made, np.tril(other.matrix) if lower else other.matrix)
+    t[0] = (t[0] + 1) % 9
+    moved = sparse.springs_hess(random.normal(size=9), s, t)
+    i, j, values = moved.coo()
+    made = np.zeros(moved.shape)
+    np.add.at(made, (i, j), values)
+    assert np.allclose(made, moved.matrix)
+
+
+def test_coordinates_of_many_entries_are_not_kept(sparse: Any) -> None:
+    sparse._Pattern.cached.clear()
+    H = sparse.dense_hess(np.zeros(1100), np.ones((2, 1100)))
+    assert len(H.coo()[0]) == 1100**2
+    assert not sparse._Pattern.cached
+
+
 def test_matrices_may_be_written_to(sparse: Any) -> None:
     H = sparse.saddle_hess(np.ones(5), np.zeros(4))
     made = H.tocsr()

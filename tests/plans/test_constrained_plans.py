@@ -163,6 +163,16 @@ def test_objective_and_gradient_at_one_vector_share_their_work(
 ) -> None:
     model: ModuleType = loaded(CHAIN)
     p, v = model.HangingChainProblem(n=11), RNG.normal(size=22)
+    calls = calls_of_numpy(model, monkeypatch)
+    p.objective(v), p.gradient(v.copy()), p.constraints(v), p.jacobian(v)
+    p.hessian(v, np.ones(p.m), 1.0), p.hessian(v, np.zeros(p.m), 1.0)
+    assert calls.count("sqrt") == 1
+    p.objective(v + 1)
+    assert calls.count("sqrt") == 2
+
+
+def calls_of_numpy(model: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a module asks NumPy for, in a list that grows."""
     calls = []
 
     class Recorder:
@@ -171,11 +181,32 @@ def test_objective_and_gradient_at_one_vector_share_their_work(
             return getattr(np, name)
 
     monkeypatch.setattr(model, "np", Recorder())
-    p.objective(v), p.gradient(v.copy()), p.constraints(v), p.jacobian(v)
-    p.hessian(v, np.ones(p.m), 1.0), p.hessian(v, np.zeros(p.m), 1.0)
-    assert calls.count("sqrt") == 1
-    p.objective(v + 1)
-    assert calls.count("sqrt") == 2
+    return calls
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_places_are_found_once_for_all_points(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, data, called = STARTS[name]
+    model: ModuleType = loaded(text)
+    p = getattr(model, called)(**data)
+    v, lagrange = np.linspace(1, 2, p.n), np.linspace(2, 3, p.m)
+    p.jacobian(v), p.hessian(v, lagrange, 0.5)
+    calls = calls_of_numpy(model, monkeypatch)
+    found = p.jacobian(v + 0.1), p.hessian(v + 0.1, lagrange, 0.7)
+    assert not {"indices", "unique", "argsort", "searchsorted"} & {*calls}
+    q = getattr(model, called)(**data)
+    assert np.array_equal(found[0], q.jacobian(v + 0.1))
+    assert np.array_equal(found[1], q.hessian(v + 0.1, lagrange, 0.7))
+
+
+def test_jacobians_that_are_the_same_everywhere_are_computed_once() -> None:
+    p, v = portfolio(), RNG.normal(size=n + 1)
+    p.jacobian(v)
+    p.jacobian(v + 1)
+    assert "jacobian_total" not in vars(p._at(v + 1))
+    assert "jacobian_risk" in vars(p._at(v + 1))
 
 
 def test_updates_are_those_of_a_problem_made_anew() -> None:

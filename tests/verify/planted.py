@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-METHODS = ("dense", "_apply", "diagonal", "coo", "_factorized", "_scaled", "contract")
+METHODS = (
+    *("dense", "_apply", "diagonal", "_values", "_places"),
+    *("_factorized", "_scaled", "contract"),
+)
 """Methods of derivatives of some structure."""
 
 GIVEN = ("_arrays", "_array", "_real", "_integers", "_columns", "_pattern", "_shape")
