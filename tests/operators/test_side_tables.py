@@ -18,6 +18,9 @@ ALLOWED = {
     "operators/references/places.py": {"PLACES"},
     "operators/references/walks.py": {"WALKS"},
     "operators/references/spectral.py": {"OPERATORS"},
+    # What one exponential makes, and how each is made of it.
+    "arrays/bundle.py": {"SAME", "OPPOSITE"},
+    "operators/helpers/shares.py": {"FORMS", "ALONE"},
     # On which sides of a kink a value stands still.
     "operators/conditions/still.py": {"_BEYOND"},
     # Rewrites of nodes, made of modules that read the rows.

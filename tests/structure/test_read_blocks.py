@@ -28,7 +28,7 @@ def statements(text: str, name: str) -> list[str]:
 
 def test_columns_are_called_after_what_they_are_tangents_of() -> None:
     lines = statements(DOSES, "loss_hess")
-    assert any(line.startswith("    response_dot_0 = ") for line in lines)
+    assert any(line.startswith("    act_dot_3 = ") for line in lines)
     assert any(line.startswith("    d_top_dot_3 = ") for line in lines)
 
 

@@ -17,6 +17,8 @@ from tensorgen.ir.nodes import Lookup, delta, indicator
 from tensorgen.operators.calls import OPERATORS as CALLS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.helpers.helper_table import HELPERS, NORM, SUPREMUM
+from tensorgen.operators.helpers.logistic import LOGISTIC
+from tensorgen.operators.helpers.shares import SHARES
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tests.lower.support import as_text
 
@@ -69,6 +71,7 @@ def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
     facts, counted = [sizes["i"]], {"m": ["row"]}
     used.update(as_text(graph, roots, facts=facts, counted=counted).helpers)
     used.add(CHECK)  # of what functions from outside return
+    used |= {*LOGISTIC, *SHARES}  # of what `arrays/bundle.py` finds together
     assert sorted(with_those_they_call(used)) == sorted(HELPERS)
 
 
