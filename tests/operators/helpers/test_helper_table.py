@@ -46,11 +46,14 @@ def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
     graph = Graph()
     x, row = graph.input("x", ["n", "k"]), graph.input("row", ["n"], index=Dim.of("m"))
     entry = Lookup(row, ("n",))
-    sums = graph.product(
-        "mk",
-        [(x, "nk")],
-        constraints=[delta({"m": 1, entry: -1})],
-        sizes={"m": Dim.of("m")},
+    sums, of_numbers = (
+        graph.product(
+            "m" + labels[1:],
+            [(one, labels)],
+            constraints=[delta({"m": 1, entry: -1})],
+            sizes={"m": Dim.of("m")},
+        )
+        for one, labels in ((x, "nk"), (graph.input("u", ["n"]), "n"))
     )
     v, w = graph.input("v", ["p"]), graph.input("w", ["k"])
     sizes = {"i": Dim.of("p") - Dim.of("k") + 1}
@@ -67,7 +70,7 @@ def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
         constraints=[indicator({"n": 1, "i": -1}), indicator({"i": 1, "n": -1}, 2)],
         sizes={"i": Dim.of("n")},
     )
-    roots = [sums, windows, solved, logdet, moving]
+    roots = [sums, of_numbers, windows, solved, logdet, moving]
     facts, counted = [sizes["i"]], {"m": ["row"]}
     used.update(as_text(graph, roots, facts=facts, counted=counted).helpers)
     used.add(CHECK)  # of what functions from outside return
