@@ -40,53 +40,31 @@ MODULES = {
 QUICK = ("logistic_regression", "portfolio")
 OWN = {"portfolio": PORTFOLIO, "wide": WIDE, "every": EVERY}
 SQUARE = "both sides are as long"
-HELD = "solutions are held against the matrix, and the dense factorization solves then"
+OTHER_SIDES = "no block of the module has such a side"
 # What changes nothing, and why: by module and fault.
 EQUAL = {
-    (
-        "bilevel_ridge",
-        "ErrorProblem: -np.abs(y_X_w) -> np.abs(y_X_w)",
-    ): "e / (1 + e)**2 is the same of 1 / e",
-    ("softmax_regression", "LossHessian: -u -> u"): HELD,
+    ("portfolio", "Portfolio: C @ w -> w @ C"): "C is symmetric",
+    ("softmax_regression", "_small_inverses: 2 -> 3"): OTHER_SIDES,
+    ("recommender", "_small_inverses: 2 -> 3"): OTHER_SIDES,
+    ("every", "_small_inverses: 1 -> 2"): OTHER_SIDES,
     ("gaussian_process", "nll_grad: 0 -> 1"): SQUARE,
     ("gaussian_process", "nll_value_and_grad: 0 -> 1"): SQUARE,
-    ("every", "_packed: 1 -> 2"): SQUARE,
     (
         "recommender",
-        "_elimination_work: pattern @ np.sin(np.arange(1.0, size + 1)) -> "
-        "np.sin(np.arange(1.0, size + 1)) @ pattern",
-    ): "the pattern is symmetric",
-    (
-        "recommender",
-        "columns: min(step, E - start) -> min(E - start, step)",
-    ): "the least of two is that of the other two",
-    (
-        "wide",
-        "both_value_and_grad: _both_parts(t, X, y) -> _both_parts(X, t, y)",
-    ): "t @ X is X.T @ t",
-    ("wide", "_sech2: -2 -> 2"): "e / (1 + e)**2 is the same of 1 / e",
-    (
-        "portfolio",
-        "RiskJacobianW: 2 * d[:, None] -> d[:, None]",
-    ): "nothing that can be called multiplies by one constraint's Jacobian",
-    ("portfolio", "Portfolio: 1 -> 2"): "a block of zeros is that whatever it holds",
-    (
-        "portfolio",
-        "PortfolioLagrangianHessianWW: _DiagonalFactorization(d, self.columns, shift) "
-        "-> _DiagonalFactorization(self.columns, d, shift)",
-    ): "nothing that can be called solves with one block of a joint Hessian",
+        "_elimination_work: 1 -> 2",
+    ): "a diagonal is as good that is heavier",
+    ("every", "SubHessian: 1 -> 2"): "any negative size is what is left",
+    ("wide", "Derivative: -1 -> 1"): "all axes of the module are as many",
 }
+ANY_NUMBERS = ("_probes",)
+"""What returns numbers that may be any others."""
 # What no point shows, and why.
 ESCAPED = {
+    ("bilevel_ridge", "_descended: 10.0 -> 15.0"): "how fast a shift is taken back",
     (
-        "bilevel_ridge",
-        "_descended: 0.0001 -> 0.00015000000000000001",
-    ): "what a line search takes for enough",
-    ("bilevel_ridge", "_descended: 1.0 -> 1.5"): "the first step of a line search",
-    (
-        "every",
-        "_elimination_work: np.arange(1.0, size + 1) -> np.arange(size + 1, 1.0)",
-    ): "asked only where more than 1000 inputs are left to solve for",
+        "wide",
+        "both_d3: y @ y * exp_Xt_t -> exp_Xt_t",
+    ): "a form for sizes that no point has",
 }
 
 
@@ -98,7 +76,8 @@ def missed(name: str) -> list[str]:
     verification = Verification(read_spec(Source(name, spec)))
     faults = planted(text, MODULES[name])
     assert len(faults) == MODULES[name]
-    return [fault.name for fault in faults if not is_found(fault, name, verification)]
+    own = [fault for fault in faults if fault.name.split(":")[0] not in ANY_NUMBERS]
+    return [fault.name for fault in own if not is_found(fault, name, verification)]
 
 
 def is_found(fault: Planted, name: str, own: Verification) -> bool:
