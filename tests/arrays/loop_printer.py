@@ -210,6 +210,8 @@ class Loops:
                 return f"({' && '.join(args)})"
             case op.Compare(sign=sign):
                 return f"({args[0]} {sign} {args[1]})"
+            case op.Bundle():
+                raise Unprintable("a bundle")
             case op.Elementwise(function=name):
                 if name not in FUNCTIONS:
                     raise Unprintable(name)

@@ -56,8 +56,13 @@ def test_products_with_the_matrix_are_one_where_nothing_is_lost(
     n = 40
     d, F = 1 + RNG.random(n), RNG.normal(size=(n, 2))
     own = hessian(np.diag(d) + F @ F.T, (n,))
-    times, calls = own._times, []
-    own._times = lambda v: calls.append(v.shape) or times(v)
+    times, calls = own._times, list[tuple[int, ...]]()
+
+    def counted(v: Any) -> Any:
+        calls.append(v.shape)
+        return times(v)
+
+    own._times = counted
 
     def base() -> Any:
         return ways._DiagonalFactorization(d, (n,), 0.0)
