@@ -10,7 +10,7 @@ from tensorgen.arrays.bundle import alone
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import memory
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.operations import Index, Variable
+from tensorgen.arrays.operations import Entrywise, Index, Power, Variable
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -38,7 +38,7 @@ class Units:
     owner: Mapping[str, int]
     """The unit that each name belongs to."""
     free: frozenset[int] = frozenset()
-    """The units that name entries of inputs, again wherever they are read."""
+    """The units that name entries of inputs and the like, again wherever they are read."""
 
     @staticmethod
     def of(code: Code, inputs: Collection[str] = ()) -> Units | None:
@@ -202,8 +202,17 @@ class Expansion:
 
 
 def _shows(value: Array, inputs: Collection[str]) -> bool:
-    """Whether a value is entries of an input, which no statement computes."""
+    """Whether a value is entries of an input, a square of it, or a number made of some.
+
+    That is as soon computed again as handed over.
+    """
     op = value.op
+    square = isinstance(op, Power) and op.exponent == 2
+    if value.args and (square or not value.dims):
+        inside = [*below([value])]
+        leaves = [x.op for x in inside if not x.args and isinstance(x.op, Variable)]
+        entrywise = all(isinstance(x.op, Entrywise) for x in inside if x.args)
+        return entrywise and all(leaf.name in inputs for leaf in leaves)
     if not isinstance(op, Index) or not op.is_basic or len(value.args) > 1:
         return False
     whole = value.args[0].op
