@@ -101,10 +101,18 @@ def is_laid_out(one: Array, longest: int = LONGEST) -> bool:
     if not is_long(one, longest, words=True):
         return True
     if isinstance(one.op, Add):
-        short = not any(is_long(arg, words=True) for arg in one.args)
-        return short and len(one.args) <= MOST_TERMS
+        plain = not any(is_long(x, words=True) or _is_multiple(x) for x in one.args)
+        return plain and len(one.args) <= MOST_TERMS
     if not isinstance(one.op, Multiply | Reduce):
         return False
     inner = [arg for arg in one.args if isinstance(arg.op, Add)]
     beside = length(one, words=True) - sum(length(arg, words=True) for arg in inner)
     return len(inner) == 1 and beside <= LONGEST_BESIDE and is_laid_out(inner[0])
+
+
+def _is_multiple(one: Array) -> bool:
+    """Whether a product is multiplied by a number: with no name, a factor would be."""
+    op = one.op
+    if not isinstance(op, Multiply) or len(one.args) > 1 or abs(op.coefficient) == 1:
+        return False
+    return isinstance(one.args[0].op, Multiply)

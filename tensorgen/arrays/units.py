@@ -38,7 +38,7 @@ class Units:
     owner: Mapping[str, int]
     """The unit that each name belongs to."""
     free: frozenset[int] = frozenset()
-    """The units that name entries of inputs and the like, again wherever they are read."""
+    """The units of entries of inputs or little more, made wherever they are read."""
 
     @staticmethod
     def of(code: Code, inputs: Collection[str] = ()) -> Units | None:

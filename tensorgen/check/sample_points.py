@@ -206,7 +206,9 @@ class Point:
     ) -> Array:
         """Entries of an index array, different ones in a row that is an element's.
 
-        Elsewhere the last is the first again: what adds up must not be replaced.
+        Elsewhere the last is the first again: what adds up must not be replaced. As
+        their order must not be another, it is the second of three at most points, and
+        of two every other time.
         """
         found = np.zeros(shape, dtype=int)
         if not found.size:
@@ -214,8 +216,12 @@ class Point:
         for row in found.reshape(-1, shape[-1] if shape else 1):
             some = rng.sample(range(bound), min(bound, len(row)))
             row[:] = np.resize(some, len(row))
-            if self.is_wide and not is_element:
-                row[-1:] = row[:1]
+            if not self.is_wide or is_element:
+                continue
+            if self.seed % 12 in (0, 4) or len(row) == 2 and self.seed % 4 == 0:
+                row[-1] = row[0]
+            elif len(row) > 2:
+                row[1] = row[0]
         return found
 
     def _entries(self, shape: Sequence[int], make: Any) -> Array:

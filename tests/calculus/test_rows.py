@@ -68,6 +68,7 @@ FORMS = {
     "acosh": sympy.acosh(X),
     "atanh": sympy.atanh(X),
     "sigmoid": LOGISTIC,
+    "sigmoid_slope": LOGISTIC * (1 - LOGISTIC),
     "softplus": sympy.log(1 + sympy.exp(X)),
     "log_sigmoid": -sympy.log(1 + sympy.exp(-X)),
     "logaddexp": sympy.log(sympy.exp(X) + sympy.exp(Y)),

@@ -24,7 +24,7 @@ from tensorgen.passes.order import flatten_products
 from tests.check import planting
 from tests.check.gates import guilty
 from tests.check.planting import is_seen, sound
-from tests.passes.witnesses import EXAMPLES, PASSES, RULES
+from tests.passes.witnesses import EXAMPLES, INPUTS, PASSES, RULES
 
 pytestmark = pytest.mark.thorough
 
@@ -71,6 +71,10 @@ OTHERS: dict[str, tuple[Fault, ...]] = {
 }
 
 
+# Of small sums, blocks that are read off the derivative are chosen then.
+INSTEAD = {"compress": INPUTS}
+
+
 def with_fault(fault: Fault, graph: Graph, before: Sequence[Node], after: Plan) -> Plan:
     """Put a fault into the first node that a pass has made and that may have it."""
     known = set(topological(before))
@@ -91,6 +95,7 @@ MAKING = [k for k, (name, _) in enumerate(PASSES) if name != "recall_names"]
 @pytest.mark.parametrize("place", MAKING, ids=lambda k: PASSES[k][0])
 def test_a_fault_in_a_pass_is_seen(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     name, spec = PASSES[place]
+    spec = INSTEAD.get(name, spec)
     right = sound(spec)
     rows = optimise.PASSES
     seen = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import pytest
@@ -12,8 +12,8 @@ from tensorgen.arrays import operations as op
 from tensorgen.arrays import written
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.printer import Printer
-from tensorgen.arrays.statement_text import statement_text
-from tensorgen.arrays.statements import Loop, Scatter, Statement
+from tensorgen.arrays.statement_text import statement_texts
+from tensorgen.arrays.statements import Statement
 from tensorgen.arrays.templates import Level, Text
 from tensorgen.check import class_methods
 from tensorgen.check.factorizations import solvers
@@ -66,6 +66,12 @@ ROWS = """
 inputs: {x: [n], row: {shape: [e], index: n}, v: [e]}
 functions:
   f: {expr: "sum(exp(x[row]) * v)", wrt: x, emit: [gradient]}
+"""
+FEW_ROWS = """
+dims: {n: 1000, e: 20}
+inputs: {x: [n], row: {shape: [e], index: n}, v: [e]}
+functions:
+  f: {expr: "sum(exp(x[row]) * v) + sum(x**2)", wrt: x, emit: [gradient]}
 """
 CHAIN = """
 inputs: {x: [n], c: {shape: [n], positive: true}}
@@ -208,42 +214,47 @@ def test_a_fault_in_a_row_of_the_printer_is_seen(
 def test_entries_of_the_same_place_that_replace_each_other_are_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def text(printer: Printer, statement: Statement) -> str:
-        right = statement_text(printer, statement)
-        if not isinstance(statement, Scatter):
-            return right
-        target, places, value = right.removeprefix("np.add.at(")[:-1].split(", ")
-        return f"{target}[{places}] += {value}"
+    def texts(printer: Printer, statements: Iterable[Statement]) -> list[str]:
+        found = []
+        for right in statement_texts(printer, statements):
+            if right.startswith("np.add.at("):
+                target, places, value = right.removeprefix("np.add.at(")[:-1].split(
+                    ", "
+                )
+                right = f"{target}[{places}] += {value}"
+            found.append(right)
+        return found
 
-    right = sound(ROWS)
-    monkeypatch.setattr(written, "statement_text", text)
-    assert is_seen(ROWS, right)
+    right = sound(FEW_ROWS)
+    monkeypatch.setattr(written, "statement_texts", texts)
+    assert is_seen(FEW_ROWS, right)
 
 
 def test_windows_that_replace_each_other_are_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def text(printer: Printer, statement: Statement) -> str:
-        right = statement_text(printer, statement)
-        return right.replace("+=", "=") if isinstance(statement, Loop) else right
+    def texts(printer: Printer, statements: Iterable[Statement]) -> list[str]:
+        found = statement_texts(printer, statements)
+        return [x.replace("+=", "=") if x.startswith("for ") else x for x in found]
 
     right = sound(TENSORS)
-    monkeypatch.setattr(written, "statement_text", text)
+    monkeypatch.setattr(written, "statement_texts", texts)
     assert is_seen(TENSORS, right)
 
 
 def refused(spec: str, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> bool:
     """Whether methods of derivatives with other texts are told."""
 
-    def text(printer: Printer, statement: Statement) -> str:
-        return re.sub(old, new, statement_text(printer, statement))
+    def texts(printer: Printer, statements: Iterable[Statement]) -> list[str]:
+        found = statement_texts(printer, statements)
+        return [re.sub(old, new, one) for one in found]
 
     sound(spec)
-    monkeypatch.setattr(class_methods, "statement_text", text)
+    monkeypatch.setattr(class_methods, "statement_texts", texts)
     return bool(compiled(spec)[1])
 
 
-@pytest.mark.parametrize("name", ["rows", "columns", "values"])
+@pytest.mark.parametrize("name", ["rows", "columns", "part"])
 def test_wrong_entries_in_coordinates_are_seen(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

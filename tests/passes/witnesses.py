@@ -16,13 +16,13 @@ LIKELIHOOD = """
 inputs: {K: {shape: [n, n], spd: true}, y: [n]}
 functions: {f: {expr: 'y @ solve(K, y) + logdet(K)', wrt: K, emit: [value, gradient]}}
 """
-ORDERED = """
-inputs: {cuts: [k - 1], eta: [m], grade: {shape: [m], index: k}}
+KEYED = """
+inputs: {w: [k - 1], v: [m], key: {shape: [m], index: k}}
 functions:
   f:
-    where: upper = concatenate([cuts, [inf]])
-    expr: sum(log(1 + exp(eta[i] - upper[grade[i]])), i)
-    wrt: cuts
+    where: all = concatenate([w, [0]])
+    expr: sum(exp(all[key[i]]*v[i]), i)
+    wrt: w
     emit: [gradient]
 """
 GRAM = """
@@ -375,7 +375,7 @@ PASSES = (
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),
     ("mirror_products", WEIGHTED),
-    ("whole_keys", ORDERED),
+    ("whole_keys", KEYED),
     ("add_narrow", SHIFTED),
     ("recall_names", REGROUPED),
     ("drop_steps", CLIPPED),
