@@ -218,7 +218,7 @@ class Point:
             row[:] = np.resize(some, len(row))
             if not self.is_wide or is_element:
                 continue
-            if self.seed % 12 in (0, 4) or len(row) == 2 and self.seed % 4 == 0:
+            if self.seed % 12 in (0, 4) or (len(row) == 2 and self.seed % 4 == 0):
                 row[-1] = row[0]
             elif len(row) > 2:
                 row[1] = row[0]

@@ -211,7 +211,7 @@ class _Judge:
                 return True
             if right + wrong == CONCLUSIVE:
                 break
-        if wrong > right or self.differs and wrong == right > 0:
+        if wrong > right or (self.differs and wrong == right > 0):
             raise InternalError(f"{claim.name} does not compute what calculus states")
         return right > 0
 
