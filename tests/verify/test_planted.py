@@ -40,26 +40,23 @@ MODULES = {
 QUICK = ("logistic_regression", "portfolio")
 OWN = {"portfolio": PORTFOLIO, "wide": WIDE, "every": EVERY}
 SQUARE = "both sides are as long"
-OTHER_SIDES = "no block of the module has such a side"
 # What changes nothing, and why: by module and fault.
 EQUAL = {
     ("portfolio", "Portfolio: C @ w -> w @ C"): "C is symmetric",
-    ("softmax_regression", "_small_inverses: 2 -> 3"): OTHER_SIDES,
-    ("recommender", "_small_inverses: 2 -> 3"): OTHER_SIDES,
-    ("every", "_small_inverses: 1 -> 2"): OTHER_SIDES,
     ("gaussian_process", "nll_grad: 0 -> 1"): SQUARE,
-    ("gaussian_process", "nll_value_and_grad: 0 -> 1"): SQUARE,
-    (
-        "recommender",
-        "_elimination_work: 1 -> 2",
-    ): "a diagonal is as good that is heavier",
-    ("every", "SubHessian: 1 -> 2"): "any negative size is what is left",
     ("wide", "Derivative: -1 -> 1"): "all axes of the module are as many",
 }
-ANY_NUMBERS = ("_probes",)
-"""What returns numbers that may be any others."""
+ELSEWHERE = ("_probes", "_small_inverses")
+"""What may return any numbers, and what inverts blocks of a side that few modules have:
+tests/emit/test_single_solves.py holds them against what they are for."""
 # What no point shows, and why.
 ESCAPED = {
+    (
+        "recommender",
+        "_elimination_work: splu(csc_matrix(heavy), 'MMD_AT_PLUS_A', 0.0, "
+        "options=symmetric) -> splu('MMD_AT_PLUS_A', csc_matrix(heavy), 0.0, "
+        "options=symmetric)",
+    ): "asked only where more than 1000 inputs are left to solve for",
     ("bilevel_ridge", "_descended: 10.0 -> 15.0"): "how fast a shift is taken back",
     (
         "wide",
@@ -76,7 +73,7 @@ def missed(name: str) -> list[str]:
     verification = Verification(read_spec(Source(name, spec)))
     faults = planted(text, MODULES[name])
     assert len(faults) == MODULES[name]
-    own = [fault for fault in faults if fault.name.split(":")[0] not in ANY_NUMBERS]
+    own = [fault for fault in faults if fault.name.split(":")[0] not in ELSEWHERE]
     return [fault.name for fault in own if not is_found(fault, name, verification)]
 
 
