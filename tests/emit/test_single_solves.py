@@ -80,7 +80,15 @@ def test_inverses_of_small_matrices_are_those_of_elimination(
     found = ways._small_inverses(matrices)
     np.testing.assert_allclose(found, np.linalg.inv(matrices), rtol=1e-9)
     matrices[2] = 0
-    assert not np.isfinite(ways._small_inverses(matrices)[2]).any()
+    assert ways._small_inverses(matrices) is None
+
+
+def test_blocks_of_rank_one_are_refused(ways: ModuleType) -> None:
+    v, d = RNG.normal(size=3), RNG.normal(size=10)
+    blocks = d[:, None, None] * np.outer(v, v)
+    made = ways._BlockFactorization(blocks, (0, 1), 1, (10, 3), 0.0)
+    with pytest.raises(np.linalg.LinAlgError):
+        made._once(RNG.normal(size=30))
 
 
 def test_a_tridiagonal_matrix_is_eliminated_as_such(
