@@ -142,7 +142,7 @@ def outlined(
     ends = [x for x in whole.statements if isinstance(x, Release)]
     freed = frozenset(name for end in ends for name in end.names)
     whole = _kept(whole)
-    cut = Units.of(whole, inputs)
+    cut = Units.of(whole, inputs, fixed)
     if cut is None:
         return None
     forms = Forms(cut, whole, places, freed, frozenset(fixed))

@@ -10,7 +10,7 @@ from tensorgen.arrays.bundle import alone
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import memory
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.operations import Entrywise, Index, Power, Variable
+from tensorgen.arrays.operations import Index, Multiply, Power, Variable
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -41,8 +41,13 @@ class Units:
     """The units of entries of inputs or little more, made wherever they are read."""
 
     @staticmethod
-    def of(code: Code, inputs: Collection[str] = ()) -> Units | None:
-        """Cut code; None where what changes is read before."""
+    def of(
+        code: Code, inputs: Collection[str] = (), fixed: Collection[str] = ()
+    ) -> Units | None:
+        """Cut code; None where what changes is read before.
+
+        What has a `fixed` name is computed once.
+        """
         lines = code.statements
         of: dict[str, int] = {}
         units: list[list[int]] = []
@@ -69,7 +74,9 @@ class Units:
             of[line.name]
             for line in lines
             if isinstance(line, Let) and line.name not in returned
-            if _shows(line.value, inputs) and len(units[of[line.name]]) == 1
+            if _shows(line.value, inputs)
+            or (line.name not in fixed and _is_cheap(line.value, inputs))
+            if len(units[of[line.name]]) == 1
         }
         cut = tuple(tuple(sorted(own)) for own in units)
         found = Units(lines, cut, of, frozenset(free))
@@ -202,21 +209,24 @@ class Expansion:
 
 
 def _shows(value: Array, inputs: Collection[str]) -> bool:
-    """Whether a value is entries of an input, a square of it, or a number made of some.
-
-    That is as soon computed again as handed over.
-    """
+    """Whether a value is entries of an input, which no statement computes."""
     op = value.op
-    square = isinstance(op, Power) and op.exponent == 2
-    if value.args and (square or not value.dims):
-        inside = [*below([value])]
-        leaves = [x.op for x in inside if not x.args and isinstance(x.op, Variable)]
-        entrywise = all(isinstance(x.op, Entrywise) for x in inside if x.args)
-        return entrywise and all(leaf.name in inputs for leaf in leaves)
     if not isinstance(op, Index) or not op.is_basic or len(value.args) > 1:
         return False
     whole = value.args[0].op
     return isinstance(whole, Variable) and whole.name in inputs
+
+
+def _is_cheap(value: Array, inputs: Collection[str]) -> bool:
+    """Whether a value is a square of an input, or a product of numbers among them.
+
+    That is as soon computed again as handed over.
+    """
+    op, leaves = value.op, [arg.op for arg in value.args]
+    square = isinstance(op, Power) and op.exponent == 2
+    return (square or (isinstance(op, Multiply) and not value.dims)) and all(
+        isinstance(leaf, Variable) and leaf.name in inputs for leaf in leaves
+    )
 
 
 def mentioned(line: Statement) -> set[str]:

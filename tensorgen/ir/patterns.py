@@ -8,6 +8,7 @@ their coefficients as well; the numbers of the axes say how one is read as the o
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -34,6 +35,19 @@ class Pattern(NamedTuple):
 def pattern_of(node: Product | Sum | Map) -> Pattern:
     """Return the pattern of a node over its labels, found once."""
     return once(node, pattern_of, lambda: _of_node(node))
+
+
+def core_of(node: Node) -> tuple[Fraction, Hashable]:
+    """Return what multiples of a node have in common, and the number of this one."""
+    match node:
+        case Product(factors=(ref,), inner=(), constraints=()) if ref.labels == tuple(
+            range(node.order)
+        ):
+            coefficient, core = core_of(ref.node)
+            return node.coefficient * coefficient, core
+        case Product(coefficient=coefficient) if coefficient:
+            return coefficient, pattern_of(node)
+    return Fraction(1), node
 
 
 def product_pattern(

@@ -24,9 +24,9 @@ from tensorgen.ir.nodes import (
     children,
     topological,
 )
+from tensorgen.ir.patterns import core_of
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.helpers import shares
 from tensorgen.operators.matrices.systems import is_system
 from tensorgen.operators.promise_calls import is_promise
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
@@ -52,19 +52,19 @@ from tensorgen.prices.thresholds import assumed
 T = TypeVar("T")
 
 
-def _exponential(node: Node) -> Hashable:
-    """What tells the exponential that a function is made of; None if it is of none."""
+def exponential_of(node: Node) -> Hashable:
+    """What functions of one exponential have in common; None for others.
+
+    Numbers have helpers of their own, which share none.
+    """
     match node:
-        case Map(function=function, args=(arg,)) if ELEMENTWISE[function].has(
-            "logistic"
-        ):
-            inner, labels = arg
-            match inner:
-                case Product(coefficient=-1, factors=(ref,), inner=(), constraints=()):
-                    return ref.node, tuple(labels[x] for x in ref.labels)
-            return inner, tuple(labels)
-        case Call(operator=operator, args=(arg,)) if operator in shares.FORMS:
-            return arg, node.params
+        case Map(function=function, args=(t,)) if node.order and ELEMENTWISE[
+            function
+        ].has("logistic"):
+            coefficient, core = core_of(t.node)
+            return abs(coefficient), core, t.labels
+        case Call(operator=operator) if OPERATORS[operator].helped:
+            return node.args, node.params
         case _:
             return None
 
@@ -236,7 +236,7 @@ class CostModel:
         """What functions of one exponential save, which a helper computes together."""
         groups: dict[Hashable, list[Node]] = {}
         for node in nodes:
-            if (own := _exponential(node)) is not None:
+            if (own := exponential_of(node)) is not None:
                 groups.setdefault(own, []).append(node)
         return sum(self._saved(group) for group in groups.values() if len(group) > 1)
 

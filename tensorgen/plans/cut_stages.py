@@ -30,10 +30,10 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
-from tensorgen.ir.patterns import pattern_of
-from tensorgen.operators.calls import OPERATORS
+from tensorgen.ir.patterns import core_of
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.promise_calls import is_promise
+from tensorgen.passes.cost import exponential_of
 from tensorgen.passes.rates import Rate, Rates, sizes_in
 from tensorgen.passes.views import is_sparse
 
@@ -113,7 +113,7 @@ class Cutting:
         """
         groups: dict[object, list[Node]] = {}
         for node in self.users:
-            if (key := _exponential(node)) is not None:
+            if (key := exponential_of(node)) is not None:
                 groups.setdefault(key, []).append(node)
         for group in groups.values():
             users = {user for node in group for user in self.users[node]}
@@ -128,7 +128,7 @@ class Cutting:
         """
         groups: dict[object, list[tuple[Fraction, Node]]] = {}
         for node in self.users:
-            coefficient, core = _core(node)
+            coefficient, core = core_of(node)
             groups.setdefault(core, []).append((coefficient, node))
         returned = [node for nodes in self.roots.values() for node in nodes]
         same: dict[Node, tuple[Node, Fraction]] = {}
@@ -248,32 +248,6 @@ def _sources(nodes: Iterable[Node], owners: Mapping[str, str]) -> dict[Node, Sou
             own.add(owners.get(node.name, node.name))
         found[node] = tuple(sorted(own.union(*(found[x] for x in children(node)))))
     return found
-
-
-def _core(node: Node) -> tuple[Fraction, object]:
-    """What a node is, and the number that this is multiplied by."""
-    match node:
-        case Product(factors=(ref,), inner=(), constraints=()) if ref.labels == tuple(
-            range(node.order)
-        ):
-            coefficient, core = _core(ref.node)
-            return node.coefficient * coefficient, core
-        case Product(coefficient=coefficient) if coefficient:
-            return coefficient, pattern_of(node)
-    return Fraction(1), node
-
-
-def _exponential(node: Node) -> object:
-    """What functions of one exponential have in common; None for others."""
-    match node:
-        case Map(function=function, args=(t,)) if node.order and ELEMENTWISE[
-            function
-        ].has("logistic"):
-            coefficient, core = _core(t.node)
-            return abs(coefficient), core, t.labels
-        case Call(operator=operator) if OPERATORS[operator].helped:
-            return node.args, node.params
-    return None
 
 
 def _costs(node: Node) -> bool:

@@ -315,3 +315,15 @@ functions:
     slope = (ends[0] - ends[1]) / (2 * step)
     np.testing.assert_allclose(hess @ np.eye(3), slope, atol=1e-8)
     np.testing.assert_array_equal(grad, module.f_grad(A))
+
+
+def test_numbers_that_the_user_named_are_computed_once_and_squares_where_read() -> None:
+    text = generate(
+        "tensorgen: 1\ninputs: {w: [n], X: [m, n], t: [m], logk: scalar, eps: scalar}\n"
+        "functions:\n  f:\n    where: |\n      dev = t - X @ w\n      k = exp(logk)\n"
+        "    expr: k*sum(sqrt(dev**2 + eps**2)) - log(k)*sum(w**2)\n"
+        "    wrt: [w, logk]\n    emit: [value, gradient, hessian]\n"
+    )
+    shared = text.split("def _f_parts(")[1].split("\n\n\n")[0]
+    assert text.count("k = np.exp(logk)") == shared.count("k = np.exp(logk)") == 1
+    assert "eps_squared," not in text and "w_squared," not in text

@@ -23,7 +23,7 @@ def ways() -> ModuleType:
 def test_what_is_known_to_be_regular_takes_no_estimates(
     ways: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("_norm_estimate", "_probes"):
+    for name in ("_norm_estimate", "_pseudorandom"):
         monkeypatch.setattr(ways, name, None)
     n = 50
     d, F, core = 1 + RNG.random(n), RNG.normal(size=(n, 3)), np.diag([2.0, -1e-3, 0.0])

@@ -47,7 +47,7 @@ EQUAL = {
     ("gaussian_process", "nll_grad: 0 -> 1"): SQUARE,
     ("wide", "Derivative: -1 -> 1"): "all axes of the module are as many",
 }
-ELSEWHERE = ("_probes", "_small_inverses", "_elimination_work")
+ELSEWHERE = ("_pseudorandom", "_small_inverses", "_elimination_work")
 """What may return any numbers, what inverts blocks of a side that few modules have, and
 what is asked only where more than 1000 inputs are left to solve for."""
 # What no point shows, and why.
