@@ -45,6 +45,7 @@ EQUAL = {
     ("recommender", "RowsHessianUU: 1 -> 2"): "any negative size is what is left",
     ("portfolio", "Portfolio: C @ w -> w @ C"): "C is symmetric",
     ("gaussian_process", "nll_grad: 0 -> 1"): SQUARE,
+    ("gaussian_process", "nll_value_and_grad: 0 -> 1"): SQUARE,
     ("wide", "Derivative: -1 -> 1"): "all axes of the module are as many",
 }
 ELSEWHERE = ("_pseudorandom", "_small_inverses", "_elimination_work")
