@@ -20,6 +20,7 @@ RULES = (
     *("operators/conditions/guards.py", "operators/stable/*.py", "calculus/*.py"),
     *("ir/constraints.py", "ir/product.py"),
 )
+TEXTS = "operators/stable/rules.tg", "operators/stable/rules.py"  # and who reads it
 PASSES = "passes/**/*.py"
 # They weigh plans and rewrite nothing: with a fault, plans are dearer, and still right.
 NO_RULES = ("passes/cost.py", "passes/rates.py", "passes/order/spans.py")
@@ -56,6 +57,7 @@ class Change(NamedTuple):
 def mutants(seed: int, share: float) -> Iterator[Mutant]:
     """Yield a fault for each row, each rule, and a share of the passes' functions."""
     yield from _in_table(seed)
+    yield from _in_texts(seed)
     for path in _files(*RULES):
         yield from _in_functions(path, seed, 1.0)
     for path in _files(PASSES):
@@ -98,9 +100,35 @@ def _partials(tree: ast.Module) -> list[tuple[str, list[ast.Constant]]]:
     for node in ast.walk(tree):
         match node:
             case ast.Call(ast.Name("Row"), [name, ast.Tuple(texts), *_]):
-                constants = [t for t in texts if isinstance(t, ast.Constant)]
+                # An empty text stands for a derivative that there is none of.
+                constants = [t for t in texts if isinstance(t, ast.Constant) if t.value]
                 found.append((ast.unparse(name).strip("'"), constants))
     return found
+
+
+def _in_texts(seed: int) -> Iterator[Mutant]:
+    """Yield a fault in each rule of scalars that is written as text."""
+    path, reader = TEXTS
+    source = (PACKAGE / reader).read_text("utf-8")
+    reading = '(files(__package__) / "rules.tg").read_text(encoding="utf-8")'
+    assert source.count(reading) == 1, f"{reader} reads {path} in another way"
+    whole = (PACKAGE / path).read_text("utf-8").replace("\n        ", " ")
+    lines = whole.splitlines()
+    for number, line in enumerate(lines):
+        pattern, arrow, rest = line.partition(" -> ")
+        if line.startswith("#") or not arrow:
+            continue
+        result, *condition = rest.partition(" if ")
+        tree = ast.parse(result.strip(), mode="eval")
+        faults = ["# never fires", *[pattern + arrow + result] * any(condition)]
+        for k in range(len([*_changes(tree)])):
+            tree = ast.parse(result.strip(), mode="eval")
+            [*_changes(tree)][k].apply()
+            faults.append("".join([pattern, arrow, ast.unparse(tree), *condition]))
+        lines[number] = random.Random(f"{seed} {line}").choice(faults)
+        broken = source.replace(reading, repr("\n".join(lines)))
+        yield Mutant(reader, f"{path}: {_short(f'{line} => {lines[number]}')}", broken)
+        lines[number] = line
 
 
 def _in_functions(path: str, seed: int, share: float) -> Iterator[Mutant]:
