@@ -1,4 +1,4 @@
-"""The faults that `make mutants` puts into the compiler are faults, and in many places."""
+"""The faults of `make mutants` are faults, and in many places of the compiler."""
 
 from __future__ import annotations
 
