@@ -51,6 +51,7 @@ from tensorgen.passes.sharing.scatter_sums import scatter_sums
 from tensorgen.passes.sharing.share_factors import share_factors
 from tensorgen.passes.sharing.share_products import share_products
 from tensorgen.passes.sharing.share_sums import share_sums
+from tensorgen.passes.sharing.share_values import share_values
 from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.views import degree
@@ -365,6 +366,13 @@ PASSES = (
         needs="sums as they are computed",
         ends="a sum has fewer terms",
         run=_each(share_sums),
+    ),
+    Pass(
+        "share_values",
+        law="a * (b * c) = (a * b) * c, of which one is there",
+        needs="products and sums as they are computed",
+        ends="nodes only go, but for multiples of others",
+        run=_each(share_values),
     ),
     Pass(
         "fuse_elementwise",

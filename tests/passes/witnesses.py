@@ -54,6 +54,17 @@ functions:
     wrt: b
     emit: [hessian]
 """
+SHEET = """
+inputs: {x: [t, 2, 2], B: [t, 2, 2], area: [t]}
+functions:
+  f:
+    where: |
+      F[e, i, j] = sum(x[e, a, i] * B[e, a, j], a)
+      J[e] = F[e, 0, 0] * F[e, 1, 1] - F[e, 0, 1] * F[e, 1, 0]
+    expr: area @ log(J)**2
+    wrt: x
+    emit: [hessian]
+"""
 FIELD = """
 dims: {n: 128, m: 128}
 inputs: {phi: [n, m], h: [n, m], eps: scalar, dx: scalar}
@@ -371,6 +382,7 @@ PASSES = (
     ("share_products", INPUTS),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("share_sums", GAMMA),
+    ("share_values", SHEET),
     ("fuse_elementwise", SEPARABLE),
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),

@@ -1,0 +1,104 @@
+"""What a node is with products of products opened, and sums of sums.
+
+Nodes of one flat pattern have equal values, however their factors are grouped: up to
+the order of axes, and products up to a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Map, Node, Product, Sum, children, once, topological
+from tensorgen.ir.patterns import Pattern, pattern_of
+from tensorgen.ir.rebuild import merged, with_operands
+from tensorgen.passes.views import opened
+from tensorgen.prices.limits import OPENED_FACTORS
+
+
+def alike(nodes: Sequence[Node]) -> dict[int, list[Node]]:
+    """Return products and sums that may be of one flat pattern, by a number."""
+    for node in topological([x for x in nodes if flat_number not in x.known]):
+        flat_number(node)  # operands first: no call goes deep
+    found: dict[int, list[Node]] = {}
+    for node in nodes:
+        if isinstance(node, Product | Sum):
+            found.setdefault(flat_number(node), []).append(node)
+    return found
+
+
+def flat_number(node: Node) -> int:
+    """A number that nodes share which only labels and the order of operands tell apart.
+
+    Multiples have the same one, too.
+    """
+    return once(node, flat_number, lambda: _counted(node))
+
+
+def _counted(node: Node) -> int:
+    match node:
+        case Product(factors=factors, constraints=constraints):
+            return len(constraints) + sum(flat_number(ref.node) for ref in factors)
+        case Sum(terms=terms):
+            return sum(_of_term(x.node, x.coefficient) for x in terms)
+        case Map(function=function, args=args):
+            return hash((function, *(flat_number(ref.node) for ref in args)))
+        case _:
+            return hash(("leaf", node.serial))
+
+
+def _of_term(node: Node, times: Fraction) -> int:
+    if isinstance(node, Sum):
+        return sum(_of_term(x.node, times * x.coefficient) for x in node.terms)
+    if isinstance(node, Product):
+        times *= node.coefficient
+    return hash((times, flat_number(node)))
+
+
+def flat_pattern(graph: Graph, node: Node) -> tuple[Pattern | Node, Fraction]:
+    """Return what multiples of a node have in common, and how many times it has that.
+
+    The node itself is returned where it is no product or sum when opened.
+    """
+    return once(node, flat_pattern, lambda: _of_flat(flat(graph, node)))
+
+
+def are_alike(one: Pattern | Node, two: Pattern | Node) -> bool:
+    """Whether two flat patterns are of equal values."""
+    if isinstance(one, Pattern) and isinstance(two, Pattern):
+        return one.key == two.key
+    return one is two
+
+
+def _of_flat(node: Node) -> tuple[Pattern | Node, Fraction]:
+    if not isinstance(node, Product | Sum):
+        return node, Fraction(1)
+    scale = node.coefficient if isinstance(node, Product) else Fraction(1)
+    return pattern_of(node), scale or Fraction(1)
+
+
+def flat(graph: Graph, root: Node) -> Node:
+    """A node with products of products as one, and sums of sums."""
+    with graph.without_rewrites():
+        for node in topological([root]):
+            if flat not in node.known:
+                new = {x: x.known[flat] for x in children(node)}
+                node.known[flat] = _opened(graph, with_operands(graph, node, new))
+    found: Node = root.known[flat]
+    return found
+
+
+def _opened(graph: Graph, node: Node) -> Node:
+    if isinstance(node, Sum):
+        return merged(graph, node, lambda inner: True)
+    if not isinstance(node, Product):
+        return node
+    count, chosen = len(node.factors), list[int]()
+    for k, (factor, _) in enumerate(node.factors):
+        if isinstance(factor, Product) and factor.factors:
+            count += len(factor.factors) - 1
+            if count > OPENED_FACTORS:
+                return node
+            chosen.append(k)
+    return opened(graph, node, chosen) if chosen else node
