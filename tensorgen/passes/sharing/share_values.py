@@ -83,7 +83,7 @@ def _found(graph: Graph, nodes: Sequence[Node]) -> dict[Node, Same]:
     seen: dict[object, Node] = {}
     for node in sorted(candidates, key=_age):
         pattern, times = flat_pattern(graph, node)
-        if not isinstance(pattern, Pattern):
+        if not isinstance(pattern, Pattern) or _is_number(node):
             continue
         ways: list[Way] = [(pattern, ())]
         if flat_number(node) in entries:
@@ -99,6 +99,11 @@ def _found(graph: Graph, nodes: Sequence[Node]) -> dict[Node, Same]:
         else:
             seen.setdefault(pattern.key, node)
     return found
+
+
+def _is_number(node: Node) -> bool:
+    """Whether a node is one number, or that where deltas are: it costs nothing."""
+    return isinstance(node, Product) and not node.factors
 
 
 _COUNTS = (1, 2, 3)

@@ -96,3 +96,12 @@ def test_what_has_a_name_stays_and_what_came_first_contains_nothing_of_it() -> N
         two = graph.product("i", [(a, "i"), (bc, "i")])
     graph.names[two] = "dose"
     assert shared(graph, one, two) == [one, two]
+
+
+def test_numbers_are_not_told_in_terms_of_others() -> None:
+    graph = Graph()
+    a = graph.input("a", ["n"])
+    two, zero = graph.constant(2), graph.constant(0)
+    roots = [graph.map("power_slope", "i", [(a, "i"), (x, "")]) for x in (two, zero)]
+    numbers = [graph.product("", [], coefficient=x) for x in (2, 0, -1)]
+    assert shared(graph, *roots, *numbers) == [*roots, *numbers]
