@@ -217,6 +217,21 @@ FOUND = {
             ),
         ),
     ),
+    "an entry is added behind the end of an array of none": program(
+        "u[0, i] * (A[i, 0] * A[i + 1, 0])",
+        "A",
+        {"A": ("m", "n")},
+        {"m": 2, "n": 1},
+        _over("i", "m - 1"),
+        where=(
+            Statement(
+                "u",
+                Expr("(delta(j, i + 1) + A[0, i]) * A[j, 0]"),
+                ("n", "m"),
+                ("i", "j"),
+            ),
+        ),
+    ),
     "one matrix for a stack of right-hand sides": program(
         "jac(sum(S[0, i] * y[i], i=range(n)), y)",
         "c",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.operations import (
@@ -22,7 +23,7 @@ from tensorgen.arrays.places import (
     Slice,
 )
 from tensorgen.ir.constraints import Ranges
-from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Ref, affine
 from tensorgen.lower.axes import aligned
 from tensorgen.lower.draft import Draft
@@ -115,25 +116,41 @@ class Indexer:
         longer = [dim + k for dim, k in zip(dims, more, strict=True)]
         return made(pad, whole.labels, whole), longer
 
-    def subscript(self, forms: list[Affine], dims: Sequence[Dim]) -> Subscript:
-        """The positions `forms` of an array with axes of size `dims`."""
+    def subscript(
+        self, forms: list[Affine], dims: Sequence[Dim], written: bool = False
+    ) -> Subscript:
+        """The positions `forms` of an array with axes of size `dims`.
+
+        Where they are `written` to, a number that may lie behind the end is a slice:
+        there is no entry then, of an array that may have none at all.
+        """
         plain = self._plain(forms, dims)
         block = _block(forms, plain)
         parts: list[Part] = []
         places: list[Array] = []
+        ones: dict[int, Label] = {}
         safe = True
-        for form, dim, basic in zip(forms, dims, plain, strict=True):
+        for axis, (form, dim, basic) in enumerate(zip(forms, dims, plain, strict=True)):
             if not basic:
                 inside = self.ranges.contain(form, (ZERO, dim))
                 parts.append(Entries())
                 places.append(self._positions(form, block, dim, inside))
                 safe = safe and inside
             elif not form.terms:
-                parts.append(At(self._number(form.const, dim)))
+                place = self._number(form.const, dim)
+                if written and not block and place.most and not place.clipped:
+                    ones[axis] = -1 - axis
+                    stop = Limit(place.position + 1)
+                    parts.append(Slice(Limit(place.position), stop))
+                else:
+                    parts.append(At(place))
             else:
                 parts.append(self._slice(form, dim))
         labels = self.layout(forms, dims)
-        ends = (self.ranges.intervals[x] for x in labels)
+        if ones:  # without index arrays, axes stay in order
+            own = ((ones[k],) if k in ones else f.labels for k, f in enumerate(forms))
+            labels = tuple(chain.from_iterable(own))
+        ends = ((ZERO, ONE) if x < 0 else self.ranges.intervals[x] for x in labels)
         index = Index(tuple(parts), tuple(high - low for low, high in ends))
         return Subscript(index, tuple(places), labels, safe)
 

@@ -187,7 +187,7 @@ class Write:
         core = as_float(self.core)
         injective = is_injective(self.forms)
         slow = draft.slow_at
-        at = self.indexer.subscript(list(self.forms), self.dims)
+        at = self.indexer.subscript(list(self.forms), self.dims, written=injective)
         if at.safe and injective:
             size = scale if fresh else abs(scale)
             entries = aligned(multiply([Factor(core)], size), at.labels).array
@@ -206,7 +206,7 @@ class Write:
 
     def _put(self, whole: Array) -> None:
         """Append the statement that sets entries where nothing is yet."""
-        at = self.indexer.subscript(list(self.forms), self.dims)
+        at = self.indexer.subscript(list(self.forms), self.dims, written=True)
         entries = aligned(self.core, at.labels).array
         self.indexer.draft.add(Store(whole, at.index, at.places, "=", entries))
 
