@@ -167,7 +167,7 @@ def test_repeated_squaring_stays_small() -> None:
     f = graph.einsum("ii->", node)
     (gradient,) = vjp(graph, f, graph.constant(1), [x])
     plan = optimise(Context(graph), [[gradient]])
-    assert graph.effort.spent < 3_000
+    assert graph.effort.spent < 5_000
     assert len(topological(plan.roots)) < 200
 
 
