@@ -26,6 +26,8 @@ ROWS_OF_A_TABLE = 8
 """So few need no rule: a table of all differences is small."""
 ROWS_OF_A_BLOCK = 16
 """Blocks of so few may be mostly zeros."""
+ENTRIES_OF_A_SMALL_BLOCK = 64
+"""A block of so many is held whole rather than as what it is made of."""
 ROWS_OF_A_RECURSION = 300
 """Of a Toeplitz matrix: with fewer a Cholesky factor takes less than n steps do."""
 

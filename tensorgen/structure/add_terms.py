@@ -10,17 +10,20 @@ on diagonals of A. Nothing more is held for it, and d is not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
+from math import prod
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import is_zero
+from tensorgen.ir.nodes import Sum, is_zero
+from tensorgen.ir.rebuild import merged
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.views import Factor, Name
 from tensorgen.prices.limits import TERMS_OF_A_PATTERN, TERMS_THAT_SHARE
+from tensorgen.prices.thresholds import ENTRIES_OF_A_SMALL_BLOCK
 from tensorgen.structure.groupings import held, place
 from tensorgen.structure.stored import Element, Link, StoredTerm, Tie, is_axis, kept
 from tensorgen.structure.take_apart import Parts
@@ -53,10 +56,12 @@ def merge_terms(
         used = {x for term in group for _, xs in term.factors for x in xs}
         labels = sorted((x for x in used if is_axis(x) or x in elements), key=place)
         sizes = {x: dims[x] if isinstance(x, int) else elements[x] for x in labels}
-        # Along deltas one array is simpler, and worth a little more than its parts.
-        sparse = group[0].ties or group[0].links
-        limit = apart * len(group) if sparse and len(group) > 2 else apart
-        limit = float("inf") if len(group) > TERMS_OF_A_PATTERN else limit
+        # Along deltas one array is simpler, and worth a little more than its parts;
+        # of blocks of a few entries, which grow with no size, as much as these are.
+        if group[0].ties or group[0].links:
+            apart *= len(group) if len(group) > 2 else 1
+            apart *= block_size(sizes.values())
+        limit = float("inf") if len(group) > TERMS_OF_A_PATTERN else apart
         if len(group) == 1 or cost.size(sizes.values()) > limit:
             merged += group
             continue
@@ -69,6 +74,12 @@ def merge_terms(
         if not is_zero(core):
             merged.append(_with_factors(group[0], (core, tuple(labels))))
     return merged
+
+
+def block_size(dims: Iterable[Dim]) -> int:
+    """The product of sizes that are numbers, 1 where it is more than a few."""
+    found = prod(dim.constant for dim in dims if dim.constant is not None)
+    return found if found <= ENTRIES_OF_A_SMALL_BLOCK else 1
 
 
 def _with_factors(term: StoredTerm, *factors: Factor) -> StoredTerm:
@@ -178,4 +189,6 @@ def _with(
         for one in (wide, term)
     ]
     core = graph.sum(labels, parts)
+    if isinstance(core, Sum):  # of all that the array has become so far
+        core = merged(graph, core, lambda inner: True)
     return _with_factors(wide, (core, labels))

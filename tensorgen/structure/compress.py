@@ -47,6 +47,7 @@ from tensorgen.prices.limits import (
 from tensorgen.prices.thresholds import GAIN_OF_A_RULE, GAIN_OF_ROOM
 from tensorgen.structure.add_terms import (
     absorb_terms,
+    block_size,
     merge_terms,
     most_apart,
     pattern_of,
@@ -266,8 +267,10 @@ def _compressed(
         for terms in (merged, absorb_terms(graph, merged, dims))
         for own in [mirror_terms(terms, symmetries)]
     )
-    # Terms that stand apart say more, and mirror one another.
-    gains = GAIN_OF_ROOM * held(together.arrays, cost) <= held(apart.arrays, cost)
+    # Terms that stand apart say more, and mirror one another; but not in small blocks.
+    small = any(block_size(x.dims) > 1 for x in together.arrays)
+    gain = 1 if small else GAIN_OF_ROOM
+    gains = gain * held(together.arrays, cost) <= held(apart.arrays, cost)
     return together if gains else apart
 
 

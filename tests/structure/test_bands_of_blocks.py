@@ -144,3 +144,38 @@ def test_terms_of_one_pattern_give_each_place_one_entry(module: Any, name: str) 
     i, j, values = states(module, name, T, n).coo()
     places = {*zip(i.tolist(), j.tolist(), strict=True)}
     assert len(places) == len(values) == (T + 2 * (T - 1)) * n * n
+
+
+KKT = """
+tensorgen: 1
+inputs: {Z: [N, 4], h: scalar}
+functions:
+  kkt:
+    doc: Collocation; the last column has the multipliers of both equations.
+    where: |
+      height[t] = Z[t + 1, 0] - Z[t, 0] - h/2*(Z[t, 1] + Z[t + 1, 1])
+      speed[t] = Z[t + 1, 1] - Z[t, 1] - h*exp(Z[t, 2])*Z[t, 0]
+    expr: sum(Z[:, 2]**2) + sum(Z[t + 1, 3]*height[t] + Z[t, 3]**2*speed[t], t)
+    wrt: Z
+    emit: [gradient, hessian]
+"""
+
+
+def test_blocks_of_a_few_entries_are_held_whole() -> None:
+    """One array for each distance, whatever vectors and numbers a block is made of."""
+    module = tensorgen.load(KKT)
+    Z = np.random.default_rng(0).standard_normal((5, 4))
+    found = module.kkt_hess(Z, 0.1)
+    assert {name: array.shape for name, array in found.factors.items()} == {
+        "A": (5, 4, 4),
+        "B": (5, 4, 4),
+    }
+    step = 1e-6
+    dense = found.dense().reshape(20, 20)
+    for k, unit in enumerate(np.eye(20).reshape(20, 5, 4)):
+        ahead, behind = (module.kkt_grad(Z + s * unit, 0.1) for s in (step, -step))
+        slope = ((ahead - behind) / (2 * step)).ravel()
+        np.testing.assert_allclose(dense[:, k], slope, rtol=1e-7, atol=1e-8)
+    b = np.arange(20.0)
+    want = np.linalg.solve(dense + 9 * np.eye(20), b)
+    np.testing.assert_allclose(found.solve(b, shift=9.0), want, rtol=1e-8)
