@@ -310,6 +310,8 @@ class Printer:
                 order = ", ".join(map(str, axes))
                 return Text(f"{first.at(Level.ATOM)}.transpose({order})")
             case Expand(old=old):
+                if (text := self._expanded(old, one.args[0], first)) is not None:
+                    return text
                 marks = [":" if kept else "None" for kept in old]
                 return Text(f"{first.at(Level.ATOM)}[{joined(marks)}]")
             case Diagonal(first=a, second=b):
@@ -330,6 +332,31 @@ class Printer:
                 return self.call("broadcast_to", first.text, shape(sizes))
             case _:
                 assert_never(op)
+
+    def _expanded(self, old: Sequence[bool], inner: Array, first: Text) -> Text | None:
+        """New axes in the brackets of the slice that they are put into."""
+        op = inner.op
+        if not isinstance(op, Index) or not all(
+            isinstance(part, Slice | At) for part in op.parts
+        ):
+            return None
+        places = self.places(op, ())
+        brackets = f"[{joined(places)}]"
+        if not inner.order or not first.text.endswith(brackets):
+            return None  # it has a name
+        axes: list[list[str]] = [[]]
+        for part, place in zip(op.parts, places, strict=True):
+            axes[-1].append(place)
+            if isinstance(part, Slice):
+                axes.append([])
+        *axes, last = axes
+        while len(axes) < inner.order:
+            axes.append([*last, ":"])
+            last = []
+        axes[-1] += last
+        waiting = iter(axes)
+        marks = [mark for kept in old for mark in (next(waiting) if kept else ["None"])]
+        return Text(f"{first.text.removesuffix(brackets)}[{joined(marks)}]")
 
     def places(self, op: Index, entries: Sequence[Text]) -> list[str]:
         """What stands in brackets, axis by axis."""

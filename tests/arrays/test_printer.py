@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from tensorgen.arrays.arrays import Array, array, variable
@@ -155,3 +156,27 @@ def test_statements_change_arrays_where_they_stand() -> None:
         line(Scatter(A, rows, (x,), B, by_entry=False, guarded=True))
         == "if A.size:\n    np.add.at(A, (x, slice(k, None)), B)"
     )
+
+
+@pytest.mark.parametrize(
+    ("parts", "dims", "old", "expected"),
+    [
+        ((WHOLE, At(Limit(ZERO))), (n,), (True, False), "A[:, 0, None]"),
+        ((At(Limit(ZERO)), WHOLE), (n,), (False, True), "A[None, 0]"),
+        ((Slice(Limit(Dim.of(1))),), (n, n), (True, False, True), "A[1:, None]"),
+        ((At(Limit(ZERO)),), (n,), (True, False), "A[0, :, None]"),
+        ((Slice(Limit(Dim.of(1))),), (n, n), (True, True, False), "A[1:, :, None]"),
+    ],
+)
+def test_new_axes_stand_in_the_brackets_of_a_slice(
+    parts: tuple[Slice | At, ...],
+    dims: tuple[Dim, ...],
+    old: tuple[bool, ...],
+    expected: str,
+) -> None:
+    part = array(Index(parts, dims), A)
+    assert text(array(Expand(old), part)) == expected
+    value = np.arange(9.0).reshape(3, 3)
+    marks = tuple(slice(None) if kept else None for kept in old)
+    plain = eval(text(part), {"A": value})[marks]
+    assert eval(expected, {"A": value}).tolist() == plain.tolist()
