@@ -45,8 +45,7 @@ LEFT_OUT = (
 
 LAID_OUT = (
     *("tests/cli/", "tests/emit/", "tests/hostile/", "tests/play/"),
-    *("tests/test_documents.py", "tests/test_golden.py"),
-    "tests/test_package.py",
+    *("tests/test_golden.py", "tests/test_package.py"),
     *("tests/test_joint_systems.py", "tests/test_spellings.py"),
     *("tests/operators/conditions/test_guards.py", "tests/passes/test_names.py"),
 )
