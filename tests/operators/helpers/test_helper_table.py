@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tracemalloc
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,17 @@ ROWS = {
 }
 
 
+@cache
+def helpers() -> dict[str, Any]:
+    """Return all helpers as functions of NumPy arrays; some call others."""
+    space: dict[str, Any] = {"np": np, "math": math, "Array": Any, "ArrayLike": Any}
+    exec("\n".join(HELPERS.values()), space)
+    return space
+
+
 def helper(name: str) -> Any:
     """Return a helper as a function of NumPy arrays."""
-    space: dict[str, Any] = {"np": np, "math": math, "Array": Any, "ArrayLike": Any}
-    exec("\n".join(HELPERS.values()), space)  # some call others
-    return space[name]
+    return helpers()[name]
 
 
 def test_every_helper_is_used_by_a_row_or_by_lowering() -> None:
