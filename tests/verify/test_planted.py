@@ -39,7 +39,7 @@ MODULES = {
     "every": 80,
 }
 """Of how many faults of a module one is planted."""
-QUICK = ("logistic_regression", "portfolio")
+QUICK = ("logistic_regression", "sparse_logistic", "rollout")
 OWN = {"portfolio": PORTFOLIO, "wide": WIDE, "every": EVERY}
 SQUARE = "both sides are as long"
 SYMMETRIC = "the matrix is symmetric"
