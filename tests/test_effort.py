@@ -13,7 +13,7 @@ import tensorgen.pipeline
 from tensorgen import load
 from tensorgen.cli import cli
 from tensorgen.errors import Remark, Source, SpecError, Text
-from tensorgen.ir.effort import Effort
+from tensorgen.ir.effort import READING, Effort
 from tensorgen.loading import loaded
 from tests.sampled import sampled
 from tests.scaling import FAMILIES, many, names, spec
@@ -80,6 +80,13 @@ DOUBLED = spec(
 )
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let reading a function take a tenth of the steps."""
+    monkeypatch.setattr("tensorgen.lang.program.READING", READING // 10)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_definitions_that_double_are_refused_where_they_are_used() -> None:
     with pytest.raises(SpecError) as error:
         tensorgen.generate(DOUBLED)
@@ -87,7 +94,7 @@ def test_definitions_that_double_are_refused_where_they_are_used() -> None:
     line = DOUBLED.splitlines().index("  f:") + 1
     assert shown == [
         f"<text>:{line}:3: error: 'f' is too large: "
-        "reading it takes more than 80,000 steps",
+        "reading it takes more than 8,000 steps",
         f"{line:>5} |   f:",
         "      |   ^",
         "   hint: definitions that use others several times grow with every level; "
@@ -95,6 +102,7 @@ def test_definitions_that_double_are_refused_where_they_are_used() -> None:
     ]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_other_faults_are_reported_beside_what_is_too_large() -> None:
     with pytest.raises(SpecError) as error:
         tensorgen.generate(DOUBLED + "  g: 2*f\n  h: x + unknown\n")
@@ -102,6 +110,7 @@ def test_other_faults_are_reported_beside_what_is_too_large() -> None:
     assert len(messages) == 2 and "unknown" in messages[1]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_the_command_line_takes_what_is_too_large_for_a_wrong_spec(
     tmp_path: Path,
 ) -> None:

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,14 @@ def module_name(path: Path, package: Path) -> tuple[str, ...]:
     return parts[:-1] if parts[-1] == "__init__" else parts
 
 
+@cache
+def nodes(path: Path) -> list[ast.Import | ast.ImportFrom | ast.FunctionDef]:
+    """Return what imports and what defines functions in a file."""
+    found = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    kinds = ast.Import | ast.ImportFrom | ast.FunctionDef
+    return [node for node in found if isinstance(node, kinds)]
+
+
 def imports(path: Path, package: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield line and target, below the package, of each import of the package.
 
@@ -83,7 +92,7 @@ def imports(path: Path, package: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
     """
     here = module_name(path, package)
     inside = here if path.name == "__init__.py" else here[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top, *below = alias.name.split(".")
@@ -252,7 +261,7 @@ def test_no_function_is_too_long_to_read() -> None:
     longest = {
         f"{path.relative_to(PACKAGE)}: {node.name}": node.end_lineno - node.lineno + 1
         for path in sorted(PACKAGE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef) and node.end_lineno is not None
     }
     assert len(longest) > 1000

@@ -377,7 +377,7 @@ CASES = [*URBAN, *AFFINE, *CONDITIONS, *GATHERS, *NESTED]
 
 
 @pytest.mark.parametrize(
-    "case", sampled(CASES, 2), ids=lambda case: f"{case.left} {case.expr}"
+    "case", sampled(CASES, 3), ids=lambda case: f"{case.left} {case.expr}"
 )
 def test_a_case_and_its_derivatives_agree_with_jax(case: Case) -> None:
     check(case)

@@ -17,6 +17,7 @@ from tests import made
 from tests.calls import Loaded, given, objects, problems, regular, same, solved, specs
 from tests.device.cases import CASES, Case
 from tests.device.library import execute, stand_in
+from tests.sampled import sampled
 from tests.solving_specs import SPEC, WAYS, hessians, inputs
 
 Copy = Callable[[Any], Any]
@@ -30,7 +31,7 @@ def pickled(value: Any) -> Any:
 COPIES = pytest.mark.parametrize("copied", [pickled, copy.deepcopy, copy.copy])
 
 
-@specs()
+@specs(sampled(CASES, 3))
 def test_derivative_objects_can_be_copied(case: Case) -> None:
     loaded = Loaded(case)
     for name in loaded.names:

@@ -31,7 +31,7 @@ def slope(loop: Callable[..., Array], values: dict[str, Array], name: str) -> Ar
     return found
 
 
-@pytest.fixture(scope="module", params=sampled(CASES, 2), ids=lambda case: case.name)
+@pytest.fixture(scope="module", params=sampled(CASES, 3), ids=lambda case: case.name)
 def made(request: pytest.FixtureRequest) -> tuple[Case, ModuleType]:
     return request.param, execute(tensorgen.generate(request.param.text))
 

@@ -13,8 +13,9 @@ import pytest
 import tensorgen
 from tests import made
 from tests.calls import Loaded, specs
-from tests.device.cases import Case
+from tests.device.cases import CASES, Case
 from tests.device.library import execute, stand_in
+from tests.sampled import sampled
 from tests.solving_specs import SPEC, hessians, inputs
 
 
@@ -68,7 +69,7 @@ def refused(kind: type[Exception], name: str, call: Any, value: Any) -> None:
     assert text.startswith(f"{name}: expected "), (value, text)
 
 
-@specs()
+@specs(sampled(CASES, 2))
 def test_wrong_arguments_are_named(case: Case) -> None:
     loaded = Loaded(case)
     for function in loaded.names:

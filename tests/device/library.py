@@ -10,7 +10,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from tests.device.bindings import refusals
 
@@ -55,9 +55,24 @@ def execute(source: str) -> ModuleType:
     On the stand-in it is read first, for calls that tests may not reach.
     """
     if signatures := getattr(sys.modules.get("cupy"), "_signatures", None):
-        assert refusals(source, signatures) == []
+        assert _refused(source, signatures) == []
     name = f"device_{next(_COUNTER)}"
     result = ModuleType(name)
     sys.modules[name] = result  # dataclasses and NamedTuples look there
-    exec(compile(source, name, "exec"), result.__dict__)
+    exec(_compiled(source), result.__dict__)
     return result
+
+
+@functools.cache
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<device>", "exec")
+
+
+_READ: dict[str, list[str]] = {}
+
+
+def _refused(source: str, signatures: ModuleType) -> list[str]:
+    """What is refused of a source, read once: each stand-in has the same table."""
+    if source not in _READ:
+        _READ[source] = refusals(source, signatures)
+    return _READ[source]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from functools import cache
 from types import ModuleType
 
 from tensorgen.emit.backends import BACKENDS
@@ -15,6 +16,7 @@ _COUNTER = itertools.count()
 _HEAD = "from __future__ import annotations\n"
 
 
+@cache
 def source(*templates: str, backend: str = "numpy") -> str:
     """Return the source of a module of templates, with what it imports."""
     spelled = BACKENDS[backend]

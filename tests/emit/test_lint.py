@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import tensorgen
+from tests import goldens
+from tests.sampled import left
 
 # Entries at index arrays, in a function that has two forms.
 RATINGS = """tensorgen: 1
@@ -143,6 +145,12 @@ BOTH = ("blocks", "numbers", "ridge", "logistic", "ratings", "band")
 
 
 @pytest.fixture(scope="module")
+def golden() -> dict[str, str]:
+    """Golden files by their names."""
+    return {name: goldens.text(name) for name in goldens.names()}
+
+
+@pytest.fixture(scope="module")
 def emitted() -> dict[str, str]:
     """Modules by their file names."""
     return {
@@ -175,8 +183,11 @@ def test_type_checkers_and_linters_find_nothing(
         assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_no_support_is_written_that_nothing_uses(emitted: dict[str, str]) -> None:
-    for name, source in emitted.items():
+@pytest.mark.parametrize("which", ["golden", left("emitted")])
+def test_no_support_is_written_that_nothing_uses(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    for name, source in request.getfixturevalue(which).items():
         tree = ast.parse(source)
         used = _used(tree)
         for node in ast.walk(tree):

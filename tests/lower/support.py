@@ -7,6 +7,8 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,12 @@ def as_text(graph: Graph, roots: Sequence[Node], **options: Any) -> Written:
     return written(lower(graph, roots, **options), alias)
 
 
+@cache
+def compiled(source: str) -> CodeType:
+    """Compile a helper, for all code that calls it."""
+    return compile(source, "<helper>", "exec")
+
+
 def execute(
     code: Written,
     arrays: Mapping[str, Any],
@@ -54,7 +62,7 @@ def execute(
     waiting = [*code.helpers]
     while waiting:
         source = HELPERS[waiting.pop()]
-        exec(source, space)
+        exec(compiled(source), space)
         called = re.findall(r"\b_\w+", source)
         waiting += [name for name in called if name in HELPERS and name not in space]
     space.update(arrays)

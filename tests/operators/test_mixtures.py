@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-import tensorgen
+from tests.made import load
 from tests.sampled import left
 
 MIXTURE = """
@@ -54,6 +54,6 @@ def test_a_mixture_of_student_ts_that_are_nearly_normal(level: float) -> None:
         ]
         off = float(mixed / (4 * h * h))
         exact = np.array([[float(twice[0] / h**2), off], [off, float(twice[1] / h**2)]])
-    found = tensorgen.load(MIXTURE).f_hess(y, mu, lnu, w).dense()
+    found = load(MIXTURE).f_hess(y, mu, lnu, w).dense()
     # Rounding of numbers near 1 is what remains: the derivatives are as small as 1/nu.
     np.testing.assert_allclose(found, exact, rtol=1e-12, atol=1e-14)

@@ -153,7 +153,7 @@ def test_low_rank_is_solved_with_whatever_stands_in_it(
         }
 
     check(made, **given(6, 2))
-    n, r = 400, 5
+    n, r = 150, 5
     found = hessian(made, **given(n, r))
     assert found.nbytes <= 8 * RANKS[expr](n, r)
     b, matrix = np.cos(np.arange(n)), np.asarray(found).copy()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
-import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from hashlib import sha256
+from typing import Any, NamedTuple
 
 METHODS = (
     *("dense", "_apply", "diagonal", "_values", "_places"),
@@ -39,99 +40,113 @@ Place = tuple[ast.AST, str, int | None]
 class Planted:
     """A module with one fault: in which function or class, and which.
 
-    What is `shared` by several functions can be found in any of them.
+    What is `shared` by several functions can be found in any of them. The name says
+    the function and what its statement becomes: no fault elsewhere changes it.
     """
 
     where: str
     shared: bool
-    what: str
-    text: str
+    name: str
+    tree: ast.Module
+    change: Change
 
     @property
-    def name(self) -> str:
-        """What tells it from others of its module."""
-        return f"{self.where}: {self.what}"
+    def text(self) -> str:
+        """The text of the module with the fault in it."""
+        with _put(self.change):
+            return ast.unparse(self.tree)
 
 
-def planted(text: str, count: int) -> list[Planted]:
-    """Return so many modules with a fault each, spread over what they compute."""
-    found, rng = [], random.Random(0)
+def planted(text: str, module: str, every: int) -> list[Planted]:
+    """Return a module with a fault in it: one of so many, each drawn by its own name.
+
+    Faults of calls are few beside those of what is computed: four times as many are
+    drawn of these.
+    """
     tree = ast.parse(text)
-    every = [*_changes(tree)]
-    # Faults of calls are few beside those of what is computed: a third are such.
-    calls = [k for k, x in enumerate(every) if x.of_call]
-    others = [k for k, x in enumerate(every) if not x.of_call]
-    some = rng.sample(calls, min(count // 3, len(calls)))
-    rest = rng.sample(others, min(count - len(some), len(others)))
-    for number in sorted(some + rest):
-        change = every[number]
-        old = _put(change.place, change.new)
-        text = ast.unparse(tree)
-        found.append(Planted(change.where, change.shared, change.what, text))
-        _put(change.place, old)
-    return found
+    found: dict[str, Planted] = {}
+    for where, shared, owner, function in _bodies(tree):
+        for change in _changes(function, with_calls=not (shared or owner)):
+            name = f"{owner}{function.name}: {change.what}"
+            share = 4 / every if change.of_call else 1 / every
+            if _drawn(f"{module} {name}") < share:
+                found.setdefault(name, Planted(where, shared, name, tree, change))
+    return [*found.values()]
 
 
-def _put(place: Place, new: ast.AST) -> ast.AST:
-    """Put a node where another one is, which is returned."""
-    parent, field, index = place
-    old: ast.AST
-    if index is None:
-        old = getattr(parent, field)
-        setattr(parent, field, new)
-    else:
-        old = getattr(parent, field)[index]
-        getattr(parent, field)[index] = new
-    return old
+def _drawn(name: str) -> float:
+    """Return a number from 0 to 1 that is as good as random, and the name's own."""
+    return int.from_bytes(sha256(name.encode()).digest()[:8]) / 2**64
 
 
 class Change(NamedTuple):
-    """Where a fault can be, what it is, and the node that makes it."""
+    """A node to put where another one is, and what a statement becomes by that."""
 
-    where: str
-    shared: bool
-    what: str
     place: Place
     new: ast.AST
+    what: str = ""
     of_call: bool = False
 
 
-def _changes(tree: ast.Module) -> Iterator[Change]:
-    for where, shared, function in _bodies(tree):
-        for statement in function.body:
-            if _computes(statement):
-                for place, old in _inside(statement):
-                    for new in _others(old):
-                        before, after = ast.unparse(old), ast.unparse(new)
-                        if before != after:
-                            what = f"{before} -> {after}"
-                            yield Change(where, shared, what, place, new)
-        if not where.endswith(("Problem", "Portfolio")) and not shared:
-            for what, place, new in _calls(function):
-                yield Change(where, shared, what, place, new, of_call=True)
+@contextmanager
+def _put(change: Change) -> Iterator[None]:
+    """Put a node where another one is, for as long as the context lasts."""
+    parent, field, index = change.place
+    held: Any = vars(parent) if index is None else getattr(parent, field)
+    key: Any = field if index is None else index
+    old, held[key] = held[key], change.new
+    try:
+        yield
+    finally:
+        held[key] = old
 
 
-def _bodies(tree: ast.Module) -> Iterator[tuple[str, bool, ast.FunctionDef]]:
-    """Yield public functions, what points of problems compute, what objects hold."""
+def _changes(function: ast.FunctionDef, with_calls: bool) -> Iterator[Change]:
+    for statement in function.body:
+        if _computes(statement):
+            for inner, place, old in _inside(statement):
+                before = _line(inner)
+                for new in _others(old):
+                    change = Change(place, new)
+                    with _put(change):
+                        after = _line(inner)
+                    if before != after:
+                        yield change._replace(what=f"{before} -> {after}")
+    if with_calls:
+        for what, place, new in _calls(function):
+            yield Change(place, new, what, of_call=True)
+
+
+def _line(statement: ast.stmt) -> str:
+    """The text of a statement, of one that holds others the first line."""
+    return ast.unparse(statement).partition("\n")[0]
+
+
+def _bodies(tree: ast.Module) -> Iterator[tuple[str, bool, str, ast.FunctionDef]]:
+    """Yield public functions, what points of problems compute, what objects hold.
+
+    Each is behind what can find faults in it, whether that is all that calls it, and
+    the name of its class with a dot.
+    """
     names = {x.name for x in tree.body if isinstance(x, ast.ClassDef)}
     for node in tree.body:
         match node:
             case ast.FunctionDef(name) if not name.startswith("_"):
-                yield name, False, node
+                yield name, False, "", node
             case ast.FunctionDef(name) if not name.startswith(CHECKS):
-                yield name, True, node
+                yield name, True, "", node
             case ast.ClassDef(name) if name.endswith("Point"):
                 own = name.removeprefix("_").removesuffix("Point")
                 own = own if own in names else f"{own}Problem"
                 for inner in node.body:
                     if isinstance(inner, ast.FunctionDef) and inner.name != "__init__":
-                        yield own, False, inner
+                        yield own, False, f"{name}.", inner
             case ast.ClassDef(name) if name[0] != "_" and "Error" not in name:
                 for inner in node.body:
                     if isinstance(inner, ast.FunctionDef) and (
                         inner.name in (*METHODS, "lb", "ub", "cl", "cu")
                     ):
-                        yield name, True, inner
+                        yield name, True, f"{name}.", inner
 
 
 def _calls(function: ast.FunctionDef) -> Iterator[tuple[str, Place, ast.AST]]:
@@ -147,12 +162,12 @@ def _calls(function: ast.FunctionDef) -> Iterator[tuple[str, Place, ast.AST]]:
         if text.startswith("_check_range"):
             yield f"no {text}", (function, "body", k), ast.Pass()
         if "_arrays(" in text:
-            for place, old in _inside(statement):
+            for _, place, old in _inside(statement):
                 match old:
                     case ast.Call(ast.Name("_arrays"), _, keywords):
                         yield from _unbound(place, old, keywords)
         if _computes(statement) and text.split()[0] in returned:
-            for place, old in _inside(statement):
+            for _, place, old in _inside(statement):
                 match old:
                     case ast.Call(ast.Attribute(_, "zeros"), _, keywords) if any(
                         x.arg == "dtype" for x in keywords
@@ -189,7 +204,12 @@ def _computes(statement: ast.stmt) -> bool:
     return not text.partition(" = ")[2].startswith(("given.", "self."))
 
 
-def _inside(root: ast.AST) -> Iterator[tuple[Place, ast.AST]]:
+def _inside(
+    root: ast.AST, statement: ast.stmt | None = None
+) -> Iterator[tuple[ast.stmt, Place, ast.AST]]:
+    """Yield what is in a node: in which statement, where, and what."""
+    within = root if isinstance(root, ast.stmt) else statement
+    assert within is not None
     for field, value in ast.iter_fields(root):
         if field in ("op", "ops", "ctx", "annotation", "keywords", "targets"):
             continue
@@ -197,8 +217,8 @@ def _inside(root: ast.AST) -> Iterator[tuple[Place, ast.AST]]:
             enumerate(value) if isinstance(value, list) else [(None, value)]
         ):
             if isinstance(child, ast.AST):
-                yield (root, field, index), child
-                yield from _inside(child)
+                yield within, (root, field, index), child
+                yield from _inside(child, within)
 
 
 def _others(node: ast.AST) -> Iterator[ast.AST]:

@@ -72,6 +72,9 @@ def test_what_is_right_has_all_of_them(function: str, rows: set[str]) -> None:
     assert {*found} & every == rows
 
 
+THOROUGH = pytest.mark.thorough
+
+
 @pytest.mark.parametrize(
     ("function", "what", "old", "new"),
     [
@@ -79,10 +82,14 @@ def test_what_is_right_has_all_of_them(function: str, rows: set[str]) -> None:
         ("loss", "float32", "    return ", "    return np.float64(1) * "),
         ("loss", "refusals", "_check_range(", "(lambda *given: None)("),
         ("loss", "refusals", '"label", label, k, ', '"label", label, k + 1, '),
-        ("loss", "refusals", '_arrays("label", ', "_arrays("),
-        ("loss", "refusals", 'w=(w, "n")', 'w=(w, "p")'),
+        pytest.param(
+            "loss", "refusals", '_arrays("label", ', "_arrays(", marks=THOROUGH
+        ),
+        pytest.param("loss", "refusals", 'w=(w, "n")', 'w=(w, "p")', marks=THOROUGH),
         ("loss_grad", "refusals", 'X=(X, "m", "n")', 'X=(X, "p", "n")'),
-        ("loss_grad", "refusals", 'w=(w, "n")', 'v=(w, "n")'),
+        pytest.param(
+            "loss_grad", "refusals", 'w=(w, "n")', 'v=(w, "n")', marks=THOROUGH
+        ),
         ("LossProblem", "refusals", 'scale=(scale, "k")', 'scale=(scale.real, "k")'),
     ],
 )
