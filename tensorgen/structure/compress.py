@@ -288,5 +288,9 @@ def _chosen(
         def total(term: StoredTerm, rest: Sequence[StoredTerm] = rest) -> float:
             return held(kept([*rest, term]), cost)
 
-        chosen[k] = min(ways, key=total)
+        # A sum more is a sum in each product: that has to hold much less.
+        before, found = chosen[k], min(ways, key=total)
+        gains = GAIN_OF_ROOM * total(found) <= total(before)
+        if gains or len(found.summed) <= len(before.summed):
+            chosen[k] = found
     return chosen
