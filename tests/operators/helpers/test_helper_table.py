@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 import tracemalloc
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,8 @@ ROWS = {
 
 def helper(name: str) -> Any:
     """Return a helper as a function of NumPy arrays."""
-    space: dict[str, Any] = {"np": np, "math": math, "Array": Any, "ArrayLike": Any}
+    space: dict[str, Any] = {"np": np, "math": math, "lru_cache": lru_cache}
+    space |= {"Array": Any, "ArrayLike": Any, "Callable": Callable}
     exec("\n".join(HELPERS.values()), space)  # some call others
     return space[name]
 
