@@ -288,9 +288,7 @@ def _chosen(
         def total(term: StoredTerm, rest: Sequence[StoredTerm] = rest) -> float:
             return held(kept([*rest, term]), cost)
 
-        # A sum more is a sum in each product: that has to hold much less.
-        before, found = chosen[k], min(ways, key=total)
-        gains = GAIN_OF_ROOM * total(found) <= total(before)
-        if gains or len(found.summed) <= len(before.summed):
-            chosen[k] = found
+        # What is held already is read nevertheless, in each product.
+        most = GAIN_OF_ROOM * alone(chosen[k])
+        chosen[k] = min((way for way in ways if alone(way) <= most), key=total)
     return chosen
