@@ -180,3 +180,23 @@ def test_what_cancels_is_summed_whatever_is_beside_it() -> None:
         ]
     np.testing.assert_allclose(slopes, true, rtol=1e-12)
     assert module.f(a[:1], y[:1]) == pytest.approx(0.25 * np.log(1e9), rel=1e-9)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, np.array([0, 0]), np.array([0, 3])])
+def test_orders_of_polygamma_are_one_or_many(order: Any) -> None:
+    text = "sum(polygamma(k, a + y) - polygamma(k, a))"
+    shape = "[n]" if np.ndim(order) else "[]"
+    module = loaded(f"a: [n], y: [n], k: {shape}", text, "a")
+    a, y = np.array([1e6, 0.75]), np.array([0.25, 3.0])
+    orders = np.broadcast_to(order, 2)
+    with mpmath.workdps(40):
+        true = [
+            [float(mpmath.psi(s + j, b + z) - mpmath.psi(s + j, b)) for j in (0, 1)]
+            for s, b, z in zip(orders, map(mpmath.mpf, a), y, strict=True)
+        ]
+    values, slopes = np.array(true).T
+    for rows in ([0], [1], [0, 1], [0, 1] * 50):
+        own = order if np.ndim(order) == 0 else order[rows]
+        given = a[rows], y[rows], np.asarray(own, dtype=float)
+        assert module.f(*given) == pytest.approx(values[rows].sum(), rel=1e-12)
+        np.testing.assert_allclose(module.f_grad(*given), slopes[rows], rtol=1e-12)

@@ -182,8 +182,8 @@ def _lrising(x: Array | Scalar, y: Array | Scalar) -> Array:
 def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> Array:
     """Return polygamma(n, x + y) - polygamma(n, x), of positives without cancelling.
 
-    Terms of the series in front, and behind them by Euler and Maclaurin; of digamma,
-    which takes less than these, where it would cancel.
+    Terms of the series in front, and behind them by Euler and Maclaurin. Of digamma,
+    which takes less than these, and of few numbers that is where it would cancel.
     """
     from scipy import special
 
@@ -208,9 +208,10 @@ def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> A
         return (-1.0) ** n * special.gamma(s) * total
 
     positive = np.minimum(x, x + y) > 0
-    if np.all(n == 0):
-        high, low = special.digamma(x + y), special.digamma(x)
-        lost = np.abs(high - low) < (1 + np.abs(high) + np.abs(low)) / 8
+    if np.ndim(n) == 0 and (n == 0 or np.size(positive) <= 64):
+        of = special.digamma if n == 0 else lambda x: special.polygamma(n, x)
+        high, low = of(x + y), of(x)
+        lost = np.abs(high - low) < ((n == 0) + np.abs(high) + np.abs(low)) / 8
         return _replaced(high - low, lost & (y != 0) & positive, series, x, y)
     if not np.all(positive):
         return special.polygamma(n, x + y) - special.polygamma(n, x)
