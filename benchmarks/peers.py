@@ -45,7 +45,7 @@ def ours(
         if callable(call):
             return call(module, data)
         function = getattr(module, call)
-        return partial(function, **_given(function, data))
+        return partial(function, **given(function, data))
 
     return Contender(name, make, ("tensorgen.pipeline",), result)
 
@@ -55,8 +55,8 @@ def dense(function: str = "f_hess") -> Callable[[Any, Data], Task]:
 
     def call(module: Any, data: Data) -> Task:
         derivative = getattr(module, function)
-        given = _given(derivative, data)
-        return lambda: derivative(**given).dense()
+        own = given(derivative, data)
+        return lambda: derivative(**own).dense()
 
     return call
 
@@ -68,7 +68,7 @@ def hand(
 ) -> Contender:
     """What an expert writes in NumPy."""
     return Contender(
-        name, lambda data: partial(function, **_given(function, data)), result=result
+        name, lambda data: partial(function, **given(function, data)), result=result
     )
 
 
@@ -97,7 +97,8 @@ def derived(
     return tuple(c for c in found if c.name not in without)
 
 
-def _given(function: Callable[..., Any], data: Data) -> Data:
+def given(function: Callable[..., Any], data: Data) -> Data:
+    """Return what a function takes of the data."""
     taken = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in taken.values()):
         return data

@@ -16,6 +16,7 @@ import sets
 import suite
 import tables
 from cases import Case, Contender, difference
+from sets import fields
 from tables import Row
 
 OURS, HAND = "tensorgen", "by hand"
@@ -240,6 +241,14 @@ def test_a_case_is_measured_from_its_spec_on() -> None:
     ours, hand = measure.measure(first, peers, True)
     assert (ours.contender, ours.note, hand.note) == (OURS, "", "")
     assert ours.first and hand.seconds and ours.seconds and ours.peak
+
+
+@pytest.mark.parametrize("small", suite.smallest(fields.SET), ids=lambda c: c.problem)
+def test_models_of_fields_agree_with_code_by_hand(small: Case) -> None:
+    ours, hand = small.contenders
+    data = small.data(np.random.default_rng(0))
+    found, expected = (c.result(c.make(data)()) for c in (ours, hand))
+    assert difference(found, expected, small.agreement) == ""
 
 
 def test_code_by_hand_is_given_what_it_takes_or_all_of_it() -> None:

@@ -4,6 +4,7 @@ from sets import (
     elementwise,
     expressions,
     factorisation,
+    fields,
     generation,
     hand,
     high_orders,
@@ -22,4 +23,5 @@ SETS = (
     generation.SET,
     modes.SET,
     hand.SET,
+    fields.SET,
 )

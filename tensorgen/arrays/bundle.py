@@ -1,6 +1,8 @@
-"""Logistic functions of one array by one exponential, which a helper computes.
+"""Functions of one array that share most of what they take, made by a helper.
 
     softplus_t, sigmoid_t = _softplus_and_sigmoid(t)
+
+They are logistic, of one exponential; or about what is normal between two ends.
 
 What is sigmoid(-t) of one sign is `complement` of the other. Alone a function stays the
 call that it is, which reads better.
@@ -33,6 +35,7 @@ from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.helpers import shares
 from tensorgen.operators.helpers.logistic import FORMS
+from tensorgen.operators.helpers.special import BETWEEN, order_of
 
 SAME = {
     "softplus": ("softplus", 1),
@@ -68,7 +71,13 @@ class Along(NamedTuple):
     guards: bool
 
 
-Key = Array | Along
+class Between(NamedTuple):
+    """Two ends and their distance."""
+
+    ends: tuple[Array, ...]
+
+
+Key = Array | Along | Between
 
 
 class Part(NamedTuple):
@@ -98,6 +107,8 @@ def alone(one: Array) -> Array:
         return one
     (whole,) = one.args
     match whole.op:
+        case Bundle(functions=functions) if len(whole.args) > 1:
+            return array(Elementwise(functions[one.op.place]), *whole.args)
         case Bundle(functions=functions):
             (t,) = whole.args
             upward = _upward(t)
@@ -124,6 +135,9 @@ def _members(line: Statement) -> Iterator[tuple[Key, Part]]:
                 pass
             case Bundle(functions=(name,)):
                 pass
+            case Elementwise(function=name) if name in BETWEEN:
+                yield Between(one.args), Part(one, name, True)
+                continue
             case Call(operator=name, axes=tuple() as axes, text=text) if OPERATORS[
                 name
             ].helped:
@@ -202,7 +216,11 @@ class _Bundling:
         value, ways = (
             _of_axes(key, members)
             if isinstance(key, Along)
-            else _logistic(key, members)
+            else (
+                _between(key, members)
+                if isinstance(key, Between)
+                else _logistic(key, members)
+            )
         )
         names = {
             way.word: own[x.one]
@@ -216,7 +234,9 @@ class _Bundling:
             if word not in names:
                 name = word.format(stem).rstrip("_")
                 names[word] = name if name in own.values() else self.again(name)
-        bundle = Unpack(tuple(names[word] for word in words), value)
+        if isinstance(value.op, Bundle) and isinstance(key, Between):
+            words = [*value.op.functions]  # of which some may be for nobody
+        bundle = Unpack(tuple(names.get(word, "") for word in words), value)
         made = {name: bound(name, value) for name, value in bindings(bundle)}
         change: dict[Array, Array] = {}
         for member, way in zip(members, ways, strict=True):
@@ -249,6 +269,14 @@ def _of_axes(key: Along, members: Sequence[Part]) -> tuple[Array, list[Way]]:
     )
     ways = [Way(functions.index(m.function), f"{m.function}_{{}}") for m in members]
     return array(made, key.of), ways
+
+
+def _between(key: Between, members: Sequence[Part]) -> tuple[Array, list[Way]]:
+    """What is normal between two ends, and its derivatives, of one helper."""
+    order = order_of(m.function for m in members)
+    functions = tuple(x for x in BETWEEN if order_of([x]) <= order)
+    ways = [Way(functions.index(m.function), m.function) for m in members]
+    return array(Bundle(functions), *key.ends), ways
 
 
 def _logistic(t: Array, members: Sequence[Part]) -> tuple[Array, list[Way]]:
@@ -285,6 +313,8 @@ def _word(function: str, positive: bool) -> str:
 
 def _stem(key: Key, words: Sequence[str]) -> str:
     """What names call an array: as much of its name as is short enough for all."""
+    if isinstance(key, Between):
+        return ""
     of = key.of if isinstance(key, Along) else key
     parts = of.op.name.split("_") if isinstance(of.op, Variable) else []
     longest = max(len(word.format("")) for word in words)

@@ -116,7 +116,9 @@ class Needs:
             case Results(function=name) if op.is_helper:
                 self.helpers[name] = None
             case Bundle(functions=functions):
-                self.helpers[together(functions)] = None
+                several = len(one.args) > 1
+                name = "_normal_between" if several else together(functions)
+                self.helpers[name] = None
             case MovingSum():
                 self.helpers["_moving_sum"] = None
             case SumByKey():

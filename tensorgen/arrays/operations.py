@@ -110,7 +110,7 @@ class Elementwise:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Logistic functions of one operand, made of one exponential by a helper.
+    """Functions of the same operands, which one helper makes together.
 
     One of them is an array, several are unpacked.
     """

@@ -86,6 +86,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.helpers.logistic import together
+from tensorgen.operators.helpers.special import order_of
 
 # Where a library takes arrays alone, and NumPy takes numbers too: places by function.
 _ARRAYS_ALONE: dict[str, dict[str, tuple[int, ...]]] = {
@@ -233,6 +234,9 @@ class Printer:
                     kind = "dtype=dtype" if one.args[k].kind == "float" else ""
                     args[k] = self.call("asarray", args[k].text, kind)
                 return row_template(op, one.order).fill(self.alias, args)
+            case Bundle(functions=functions) if len(args) > 1:
+                listed = ", ".join(arg.text for arg in args)
+                return Text(f"_normal_between({listed}, {order_of(functions)})")
             case Bundle(functions=functions):
                 return Text(f"{together(functions)}({args[0].text})")
             case AsFloat():

@@ -19,6 +19,7 @@ from tensorgen.check.residues import NoValue, Residues
 from tensorgen.check.square_matrices import systems
 from tensorgen.check.walks import Field, Walks
 from tensorgen.operators.helpers import logistic, shares
+from tensorgen.operators.helpers.special import BETWEEN, order_of
 from tensorgen.operators.references.rows import OPERATORS
 from tensorgen.operators.references.whole_arrays import by_key
 
@@ -35,7 +36,7 @@ def library(field: Field) -> dict[str, Callable[..., Array]]:
     else:
         found |= _real_matrices(field)
     found |= systems(field, found)
-    found |= _logistic(field, found)
+    found |= _logistic(field, found) | _between(found)
     own = Library(field, found)
     for guards in (False, True):
         for names in shares.BUNDLES:
@@ -70,6 +71,16 @@ def _logistic(
     return {
         logistic.together(names): partial(together, names) for names in logistic.BUNDLES
     }
+
+
+def _between(known: dict[str, Callable[..., Array]]) -> dict[str, Callable[..., Array]]:
+    """The helper of what is normal between two ends, of functions by themselves."""
+
+    def together(x: Array, y: Array, width: Array, order: Any) -> Array:
+        names = [name for name in BETWEEN if order_of([name]) <= int(order)]
+        return tuple(known[f"_{name}"](x, y, width) for name in names)
+
+    return {"_normal_between": together}
 
 
 def _real_matrices(field: Reals) -> dict[str, Callable[..., Array]]:

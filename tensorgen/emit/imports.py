@@ -15,6 +15,7 @@ _STANDARD = {
     "math": "import math",
     "Callable": "from collections.abc import Callable",
     "cached_property": "from functools import cached_property",
+    "lru_cache": "from functools import lru_cache",
     "accumulate": "from itertools import accumulate",
     "SimpleNamespace": "from types import SimpleNamespace",
     **{name: f"from typing import {name}" for name in _TYPES},

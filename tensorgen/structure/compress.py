@@ -291,5 +291,7 @@ def _chosen(
         def total(term: StoredTerm, rest: Sequence[StoredTerm] = rest) -> float:
             return held(kept([*rest, term]), cost)
 
-        chosen[k] = min(ways, key=total)
+        # What is held already is read nevertheless, in each product.
+        most = GAIN_OF_ROOM * alone(chosen[k])
+        chosen[k] = min((way for way in ways if alone(way) <= most), key=total)
     return chosen

@@ -49,11 +49,25 @@ def _opened(graph: Graph, node: Node, large: bool) -> list[Node] | None:
         if not isinstance(factor, Sum):
             return None
         wide = factor.order >= AXES_OF_A_LARGE_SUM and not compares(factor)
-        opens = large and (wide or is_spread(factor))
+        opens = large and (wide or is_spread(factor) or _has_outer(graph, factor))
         opens = opens or is_sparse(factor)
         return terms_of(graph, factor) if opens else None
 
     return distributed(graph, node, terms)
+
+
+def _has_outer(graph: Graph, factor: Sum) -> bool:
+    """Whether a term of a sum is an outer product of vectors, and another is none."""
+    outer = [_is_outer(term) for term in terms_of(graph, factor)]
+    return any(outer) and not all(outer)
+
+
+def _is_outer(term: Node) -> bool:
+    """Whether a matrix is a product of arrays with one of its axes each, or none."""
+    if not isinstance(term, Product) or term.order != 2 or term.constraints:
+        return False
+    own = [{x for x in ref.labels if x < 2} for ref in term.factors]
+    return not term.inner and all(len(axes) < 2 for axes in own)
 
 
 def distributed(

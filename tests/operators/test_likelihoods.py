@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tests.made import generate
 
 Array = Any
 V, R = np.array([0.0, 1.0, 2.0]), np.array([1.5, 2.0, 0.25])
@@ -108,3 +109,109 @@ def test_a_density_of_student_is_normal_in_the_end(lnu: float) -> None:
         true = [float(mpmath.diff(exact, lnu, k)) for k in range(3)]
     found = [module.f(lnu, 1.5), module.f_grad(lnu, 1.5), module.f_hess_dense(lnu, 1.5)]
     np.testing.assert_allclose(found, true, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["log(erfc(-x/sqrt(2))/2)", "log((1 + erf(x/sqrt(2)))/2)", "log(erfc(-x/sqrt(2)))"],
+)
+def test_a_probit_spelled_by_error_functions_keeps_its_tail(text: str) -> None:
+    module = loaded("x: []", text, "x")
+    more = 0 if "/2)" in text[-4:] else mpmath.log(2)
+    for x in (-60.0, -39.0, -1.0, 2.0):
+        with mpmath.workdps(60):
+            true = [
+                float(mpmath.diff(lambda t: mpmath.log(mpmath.ncdf(t)) + more, x, k))
+                for k in range(3)
+            ]
+        found = [module.f(x), module.f_grad(x), module.f_hess_dense(x)]
+        np.testing.assert_allclose(found, true, rtol=1e-12)
+
+
+BETWEEN = "-sum(log(ndtr(x + t) - ndtr(x - t)))"
+
+
+def test_what_is_between_two_ends_is_made_once_for_all_its_derivatives() -> None:
+    spec = (
+        "tensorgen: 1\ninputs: {x: [n], t: scalar}\nfunctions:\n"
+        f'  f: {{expr: "{BETWEEN}", wrt: [x, t], emit: [value, gradient, hvp]}}\n'
+    )
+    text = generate(spec)
+    for function in ("_f_parts", "f_hvp"):
+        own = text.partition(f"def {function}(")[2].partition("\ndef ")[0]
+        assert own.count("_normal_between(") == 1, own
+
+
+# Points that few of an integral suffice for, more of them, all of them, and tails.
+@pytest.mark.parametrize("t", [1e-3, 0.3, 1.2, 3.0, 9.0])
+def test_what_is_between_two_ends_has_all_its_digits(t: float) -> None:
+    module = loaded("x: [n], t: scalar", BETWEEN, "x")
+    x = np.array([-3.0, -0.5, 1e-9, 0.8, 2.5])
+
+    def log(x: Any) -> Any:
+        low, high = -abs(mpmath.mpf(x)) - t, -abs(mpmath.mpf(x)) + t
+        return -mpmath.log(mpmath.ncdf(high) - mpmath.ncdf(low))
+
+    with mpmath.workdps(80):
+        values = [log(a) for a in x]
+        slopes = [mpmath.diff(log, mpmath.mpf(a)) for a in x]
+        bends = [mpmath.diff(log, mpmath.mpf(a), 2) for a in x]
+    for k in range(len(x)):  # each alone, and beside others
+        for rows in ([k], range(len(x))):
+            at = [*rows].index(k)
+            given = x[[*rows]]
+            assert module.f(x[k : k + 1], t) == pytest.approx(
+                float(values[k]), rel=1e-13
+            )
+            slope = module.f_grad(given, t)[at]
+            assert slope == pytest.approx(float(slopes[k]), rel=1e-12)
+            bend = module.f_hess_dense(given, t)[at, at]
+            assert bend == pytest.approx(float(bends[k]), rel=1e-11)
+
+
+def test_what_cancels_is_summed_whatever_is_beside_it() -> None:
+    module = loaded("a: [n], y: [n]", "sum(lgamma(a + y) - lgamma(a))", "a")
+    a, y = np.array([1e9, -0.5, 3.0]), np.array([0.25, 0.25, 0.0])
+    slopes = module.f_grad(a, y)
+    with mpmath.workdps(40):
+        true = [
+            float(mpmath.psi(0, mpmath.mpf(b) + z) - mpmath.psi(0, mpmath.mpf(b)))
+            for b, z in zip(a, y, strict=True)
+        ]
+    np.testing.assert_allclose(slopes, true, rtol=1e-12)
+    assert module.f(a[:1], y[:1]) == pytest.approx(0.25 * np.log(1e9), rel=1e-9)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, np.array([0, 0]), np.array([0, 3])])
+def test_orders_of_polygamma_are_one_or_many(order: Any) -> None:
+    text = "sum(polygamma(k, a + y) - polygamma(k, a))"
+    shape = "[n]" if np.ndim(order) else "[]"
+    module = loaded(f"a: [n], y: [n], k: {shape}", text, "a")
+    a, y = np.array([1e6, 0.75]), np.array([0.25, 3.0])
+    orders = np.broadcast_to(order, 2)
+    with mpmath.workdps(40):
+        true = [
+            [float(mpmath.psi(s + j, b + z) - mpmath.psi(s + j, b)) for j in (0, 1)]
+            for s, b, z in zip(orders, map(mpmath.mpf, a), y, strict=True)
+        ]
+    values, slopes = np.array(true).T
+    for rows in ([0], [1], [0, 1], [0, 1] * 50):
+        own = order if np.ndim(order) == 0 else order[rows]
+        given = a[rows], y[rows], np.asarray(own, dtype=float)
+        assert module.f(*given) == pytest.approx(values[rows].sum(), rel=1e-12)
+        np.testing.assert_allclose(module.f_grad(*given), slopes[rows], rtol=1e-12)
+
+
+def test_the_square_of_a_norm_that_is_there_is_not_summed_again() -> None:
+    spec = """tensorgen: 1
+inputs: {X: [m, n], W: [m, n]}
+functions:
+  f:
+    where: |
+      length[j] = norm(X[i, j], i)
+    expr: sum(sin(W[i, j] * X[i, j] / length[j]), i, j)
+    wrt: X
+    emit: [gradient]
+"""
+    text = generate(spec).partition("def _norm(")[0]
+    assert "**2).sum" not in text and "length**2" in text

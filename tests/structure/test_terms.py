@@ -284,3 +284,18 @@ def test_what_is_computed_for_each_camera_ties_none(angle: str) -> None:
     m = 50
     # At most the blocks, and what they are made of.
     assert hessian(made, **given(m, 2000)).nbytes <= 8 * (9 + 9 + 8) * m
+
+
+def test_what_two_terms_are_sums_over_is_held_once() -> None:
+    # The gradient by w of a norm over another: B has a core, and vectors besides it.
+    made = module(
+        "(x @ s)/sqrt(sum((B.T @ x)**2) + sum(d*x**2))",
+        "x: [n], B: [n, k], d: {shape: [n], positive: true}, s: [n]",
+        "n: 5000, k: 20",
+    )
+    rng = np.random.default_rng(0)
+    B, d = rng.normal(size=(9, 3)), rng.random(9) + 1
+    found = check(made, x=rng.normal(size=9), B=B, d=d, s=rng.normal(size=9))
+    matrices = [array for array in found.factors.values() if np.ndim(array) == 2]
+    assert len(matrices) == 1
+    assert "diagonal plus rank k + 2" in found.structure

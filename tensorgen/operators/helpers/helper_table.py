@@ -94,7 +94,8 @@ def _supremum(x: Array, axis: Any = None, keepdims: bool = False) -> Any:
     "_inverse": '''
 def _inverse(x: Array | Scalar) -> Array:
     """Return 1 / x, and 0 where x is 0."""
-    return np.where(x == 0, 0, 1 / np.where(x == 0, 1, x))
+    zero = x == 0
+    return np.where(zero, 0, 1 / np.where(zero, 1, x))
 ''',
     "_power_slope": '''
 def _power_slope(x: Array | Scalar, y: Array | Scalar) -> Array:
@@ -115,8 +116,8 @@ def _xlogy(x: Array | Scalar, y: Array | Scalar) -> Array:
     "_log1mexp": '''
 def _log1mexp(x: Array | Scalar) -> Array:
     """Return log(1 - exp(x)) for a negative x."""
-    near = np.log(-np.expm1(np.maximum(x, -1)))
-    return np.where(x > -1, near, np.log1p(-np.exp(np.minimum(x, -1))))
+    near = np.log(-np.expm1(x))
+    return _replaced(near, x < -1, lambda x: np.log1p(-np.exp(x)), x)
 ''',
     "_log_icloglog": '''
 def _log_icloglog(x: Array | Scalar) -> Array:
@@ -310,7 +311,10 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
         rows = np.ravel_multi_index(tuple(whole), out.shape[:axes], mode="wrap")
     rows = rows.astype(np.intp, copy=False)
     width = math.prod(out.shape[axes:])
-    added: Any = np.broadcast_to(values, rows.shape + out.shape[axes:])
+    added: Any = values
+    shape = rows.shape + out.shape[axes:]
+    if getattr(values, "shape", None) != shape:
+        added = np.broadcast_to(values, shape)
     rows, added = rows.ravel(), added.reshape(rows.size, width)
     # Many values per index are summed in double precision.
     exact = out.itemsize == 8 or added.size < out.size

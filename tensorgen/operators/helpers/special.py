@@ -1,6 +1,21 @@
 """Source of the helpers for derivatives of special functions, with `np` in place."""
 
+from collections.abc import Iterable
+
 SPECIAL = {
+    "_replaced": '''
+def _replaced(
+    found: Array | Scalar, where: Any, exact: Callable[..., Array], *of: Any
+) -> Array:
+    """Return what was found, `exact` in its place where that is asked."""
+    found = np.asarray(found)
+    some = np.flatnonzero(where)
+    if some.size:
+        flat = found.reshape(-1)
+        flat[some] = exact(*(np.broadcast_to(x, found.shape).ravel()[some] for x in of))
+        found = flat.reshape(found.shape)
+    return found[()]
+''',
     "_inverse_mills": '''
 def _inverse_mills(x: Array | Scalar) -> Array:
     """Return the pdf of the normal distribution over its cdf."""
@@ -14,27 +29,34 @@ def _mills_gap(x: Array | Scalar) -> Array:
 
     It is x + pdf / cdf, and far out a continued fraction, which does not cancel.
     """
-    a = np.maximum(-x, 4)
-    far = a
-    for k in range(40, 1, -1):
-        far = a + k / far
+
+    def fraction(x: Array) -> Array:
+        far = -x
+        for k in range(40, 1, -1):
+            far = k / far - x
+        return 1 / far
+
     top = np.maximum(x, -4)
-    return np.where(x < -4, 1 / far, top + _inverse_mills(top))
+    return _replaced(top + _inverse_mills(top), x < -4, fraction, x)
 ''',
     "_mills_variance": '''
 def _mills_variance(x: Array | Scalar) -> Array:
     """Return the variance of what is normal and less than x."""
-    a = np.maximum(-x, 4)
-    far = a
-    for k in range(40, 2, -1):
-        far = a + k / far
-    gap = 1 / (a + 2 / far)
+
+    def fraction(x: Array) -> Array:
+        far = -x
+        for k in range(40, 2, -1):
+            far = k / far - x
+        gap = 1 / (2 / far - x)
+        return gap * (2 / far - gap)
+
     top = np.maximum(x, -4)
     near = 1 - _inverse_mills(top) * _mills_gap(top)
-    return np.where(x < -4, gap * (2 / far - gap), near)
+    return _replaced(near, x < -4, fraction, x)
 ''',
     "_gauss_points": '''
-def _gauss_points(size: int) -> list[tuple[float, float]]:
+@lru_cache
+def _gauss_points(size: int) -> tuple[tuple[float, float], ...]:
     """Return Gauss's points above 0 for integrals from -1 to 1, and their weights.
 
     They are the zeros of Legendre's polynomial, by Newton's method.
@@ -49,43 +71,51 @@ def _gauss_points(size: int) -> list[tuple[float, float]]:
             slope = size * (u * value - before) / (u * u - 1)
             u -= value / slope
         found.append((u, 2 / ((1 - u * u) * slope**2)))
-    return found
+    return tuple(found)
 ''',
     "_normal_between": '''
-def _normal_between(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar) -> Any:
+def _normal_between(
+    x: Array | Scalar, y: Array | Scalar, width: Array | Scalar, order: int
+) -> Any:
     """Return log(ndtr(x) - ndtr(y)) and its derivatives by middle and width.
 
-    Those are the first by both, and then minus the second by the middle, the mixed
-    one, and minus the second by the width. What is narrow or has a slope that counts
-    is integrated in 32 points; else one tail counts, or two that are far apart.
+    Those up to an order are the first by both, and then minus the second by the
+    middle, the mixed one, and minus the second by the width. Where nothing cancels they
+    are what they say. What is narrow or has a slope that counts is integrated in
+    points, of which what is flat needs fewer; else one tail counts, or two that are far
+    apart.
     """
     from scipy import special
 
     def moments(m: Array | Scalar, h: Array | Scalar) -> Any:
-        pairs = _gauss_points(32)
         size = np.abs(m * h)
+        few = 12 if np.all((size < 2.5) & (h < 0.75)) else 20
+        pairs = _gauss_points(few if np.all((size < 10) & (h < 2)) else 32)
         up = [w * np.exp(size * (u - 1) - (h * u) ** 2 / 2) for u, w in pairs]
         gaps = [-e * np.expm1(-2 * size * u) for (u, _), e in zip(pairs, up)]
-        down = [e - gap for e, gap in zip(up, gaps)]
-        total = sum(up) + sum(down)
-        side = -np.sign(m)
+        both = [2 * e - gap for e, gap in zip(up, gaps)]
+        total = sum(both)
+        log = size - m**2 / 2 + np.log(h * total / (2 * np.pi) ** 0.5)
+        if order == 0:
+            return (log,)
         mean = sum(u * gap for (u, _), gap in zip(pairs, gaps)) / total
-        square = sum(u**2 * (e + f) for (u, _), e, f in zip(pairs, up, down)) / total
+        square = sum(u**2 * e for (u, _), e in zip(pairs, both)) / total
+        middle = -np.sign(m) * mean
+        first = log, -(m + h * middle), (1 / h - m * middle - h * square) / 2
+        if order == 1:
+            return first
+        down = [e - gap for e, gap in zip(up, gaps)]
         spread = [(u - mean, u**2 - square, e) for (u, _), e in zip(pairs, up)]
         spread += [(-u - mean, u**2 - square, f) for (u, _), f in zip(pairs, down)]
         v = sum(s**2 * e for s, _, e in spread) / total
         odd = (u * (u**2 - square) * gap for (u, _), gap in zip(pairs, gaps))
-        c = side * sum(odd) / total
+        c = -np.sign(m) * sum(odd) / total
         q = sum(t**2 * e for _, t, e in spread) / total
-        mean = side * mean
-        log = size - m**2 / 2 + np.log(h * total / (2 * np.pi) ** 0.5)
         fall = 1 / h**2 + square - m * (m * v + h * c) - h * (m * c + h * q)
         return (
-            log,
-            -(m + h * mean),
-            (1 / h - m * mean - h * square) / 2,
+            *first,
             1 - h**2 * v,
-            (m * h * v + h**2 * c - mean) / 2,
+            (m * h * v + h**2 * c - middle) / 2,
             fall / 4,
         )
 
@@ -95,12 +125,17 @@ def _normal_between(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar)
         share = np.exp(steep) * special.erfcx(-b / 2**0.5) / special.erfcx(-a / 2**0.5)
         p = _inverse_mills(a) / (1 - share)
         q = np.exp(steep) * p
-        gap = _mills_gap(np.where(a < np.inf, a, 0)) + p * share
-        bend = np.where(a < np.inf, p * gap, 0)
-        return (
+        first = (
             special.log_ndtr(a) + np.log1p(-share),
             -p * np.expm1(steep),
             (p + q) / 2,
+        )
+        if order < 2:
+            return first
+        gap = _mills_gap(np.where(a < np.inf, a, 0)) + p * share
+        bend = np.where(a < np.inf, p * gap, 0)
+        return (
+            *first,
             bend - q * (end + 2 * p - q),
             -(bend + q * (end - q)) / 2,
             (bend + q * (2 * p + q - end)) / 4,
@@ -109,8 +144,31 @@ def _normal_between(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar)
     m = (x + y) / 2
     up = m > 0
     a, b = np.where(up, -y, x), np.where(up, -x, y)
+    most, least = special.ndtr(a), special.ndtr(b)
+    mass = most - least
+    clear = (4 * least < 3 * most) & (mass < 0.75) & (a > -5)
+    if np.all(clear & (width > 0.7) if order == 2 else clear):
+        if order == 0:
+            return (np.log(mass),)
+        density = np.exp(-(a**2) / 2) / (mass * (2 * np.pi) ** 0.5)
+        fall = density * np.expm1(-np.abs(m) * width)
+        slope, rise = np.where(up, fall, -fall), density + fall / 2
+        if order == 1:
+            return np.log(mass), slope, rise
+        twist = np.abs(m) * density + fall * (rise - b / 2)
+        bend = width * density - b * fall  # what is left beside squares
+        return (
+            np.log(mass),
+            slope,
+            rise,
+            slope**2 + bend,
+            np.where(up, -twist, twist),
+            rise**2 + bend / 4,
+        )
     near = (width < 8) & (np.abs(m) * width < 40)
     inside = moments(np.where(near, m, 0), np.where(near, width / 2, 1))
+    if np.all(near):
+        return inside
     ends = np.where(near, -1, a), np.where(near, -20, b)
     beside = tails(*ends, np.where(near, 19, width))
     return [
@@ -122,45 +180,64 @@ def _normal_between(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar)
 def _lrising(x: Array | Scalar, y: Array | Scalar) -> Array:
     """Return lgamma(x + y) - lgamma(x), of positives without cancelling.
 
-    Terms of the recurrence in front, and behind them the difference of Stirling's
-    series.
+    Where that would be, terms of the recurrence in front, and behind them the
+    difference of Stirling's series.
     """
     from scipy import special
 
-    if not np.all(np.minimum(x, x + y) > 0):
-        return special.gammaln(x + y) - special.gammaln(x)
+    def series(x: Array, y: Array) -> Any:
+        z = x + 10
+        step = np.log1p(y / z)
+        total = (z - 0.5) * step + y * (np.log(z + y) - 1)
+        numbers = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188]
+        numbers += [-691 / 360360, 1 / 156]
+        for k, number in enumerate(numbers):
+            total = total + number * z ** -(2 * k + 1) * np.expm1(-(2 * k + 1) * step)
+        return total - sum(np.log1p(y / (x + k)) for k in range(10))
 
-    z = x + 10
-    step = np.log1p(y / z)
-    total = (z - 0.5) * step + y * (np.log(z + y) - 1)
-    numbers = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-    for k, number in enumerate(numbers):
-        total = total + number * z ** -(2 * k + 1) * np.expm1(-(2 * k + 1) * step)
-    return total - sum(np.log1p(y / (x + k)) for k in range(10))
+    high, low = special.gammaln(x + y), special.gammaln(x)
+    lost = np.abs(high - low) < (1 + np.abs(high) + np.abs(low)) / 8
+    lost &= (y != 0) & (np.minimum(x, x + y) > 0)
+    return _replaced(high - low, lost, series, x, y)
 ''',
     "_polygamma_gap": '''
 def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> Array:
     """Return polygamma(n, x + y) - polygamma(n, x), of positives without cancelling.
 
-    Terms of the series in front, and behind them by Euler and Maclaurin.
+    Terms of the series in front, and behind them by Euler and Maclaurin. Of digamma,
+    which takes less than these, and of few numbers that is where it would cancel.
     """
     from scipy import special
 
-    if not np.all(np.minimum(x, x + y) > 0):
+    def series(x: Array | Scalar, y: Array | Scalar) -> Any:
+        z, s = x + 10, n + 1
+        step = np.log1p(y / z)
+
+        def gap(power: Array | Scalar) -> Any:
+            return -(z**-power) * np.expm1(-power * step)
+
+        rest = np.where(n == 0, step, gap(n) / np.where(n == 0, 1, n))
+        total = gap(s) / 2 + rest
+        for k in range(10):
+            total = total - (x + k) ** -s * np.expm1(-s * np.log1p(y / (x + k)))
+        rising = s / 2
+        numbers = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66]
+        numbers += [-691 / 2730, 7 / 6, -3617 / 510]
+        for k, number in enumerate(numbers, 1):
+            total = total + number * rising * gap(s + 2 * k - 1)
+            rising = rising * (s + 2 * k - 1) * (s + 2 * k)
+            rising = rising / ((2 * k + 1) * (2 * k + 2))
+        return (-1.0) ** n * special.gamma(s) * total
+
+    positive = np.minimum(x, x + y) > 0
+    if np.ndim(n) == 0 and (n == 0 or np.size(positive) <= 64):
+        of = special.digamma if n == 0 else lambda x: special.polygamma(n, x)
+        high, low = of(x + y), of(x)
+        lost = np.abs(high - low) < ((n == 0) + np.abs(high) + np.abs(low)) / 8
+        return _replaced(high - low, lost & (y != 0) & positive, series, x, y)
+    if not np.all(positive):
         return special.polygamma(n, x + y) - special.polygamma(n, x)
-
-    def gap(power: Array | Scalar, x: Array | Scalar) -> Any:
-        return -(x**-power) * np.expm1(-power * np.log1p(y / x))
-
-    z, s = x + 10, n + 1
-    rest = np.where(n == 0, np.log1p(y / z), gap(n, z) / np.where(n == 0, 1, n))
-    total = sum(gap(s, x + k) for k in range(10)) + gap(s, z) / 2 + rest
-    rising = s / 2
-    numbers = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-    for k, number in enumerate(numbers, 1):
-        total = total + number * rising * gap(s + 2 * k - 1, z)
-        rising = rising * (s + 2 * k - 1) * (s + 2 * k) / ((2 * k + 1) * (2 * k + 2))
-    return (-1.0) ** n * special.gamma(s) * total
+    return series(x, y)
 ''',
     "_exprel": '''
 def _exprel(x: Array | Scalar) -> Array:
@@ -237,18 +314,26 @@ def _i0e_moment(n: Array | Scalar, x: Array | Scalar) -> Array:
 }
 """The helpers by name."""
 
-_BETWEEN = (
-    ("log_ndtr_between", "log(ndtr(x) - ndtr(y)), where width is x - y"),
-    ("between_slope", "the derivative of log(ndtr(x) - ndtr(y)) by the middle"),
-    ("between_rise", "the derivative of log(ndtr(x) - ndtr(y)) by the width"),
-    ("between_bend", "minus the second derivative of it by the middle"),
-    ("between_twist", "the mixed second derivative by middle and width"),
-    ("between_fall", "minus the second derivative of it by the width"),
-)
+BETWEEN = {
+    "log_ndtr_between": "log(ndtr(x) - ndtr(y)), where width is x - y",
+    "between_slope": "the derivative of log(ndtr(x) - ndtr(y)) by the middle",
+    "between_rise": "the derivative of log(ndtr(x) - ndtr(y)) by the width",
+    "between_bend": "minus the second derivative of it by the middle",
+    "between_twist": "the mixed second derivative by middle and width",
+    "between_fall": "minus the second derivative of it by the width",
+}
+"""What is normal and between two ends: functions that are made together, in order."""
 
-for place, (name, meaning) in enumerate(_BETWEEN):
-    SPECIAL[f"_{name}"] = f'''
-def _{name}(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar) -> Array:
-    """Return {meaning}."""
-    return _normal_between(x, y, width)[{place}]
+
+def order_of(functions: Iterable[str]) -> int:
+    """The highest order of derivatives among some of these."""
+    last = max([*BETWEEN].index(name) for name in functions)
+    return (last > 0) + (last > 2)
+
+
+for _place, (_name, _meaning) in enumerate(BETWEEN.items()):
+    SPECIAL[f"_{_name}"] = f'''
+def _{_name}(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar) -> Array:
+    """Return {_meaning}."""
+    return _normal_between(x, y, width, {order_of([_name])})[{_place}]
 '''

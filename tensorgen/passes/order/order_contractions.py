@@ -104,7 +104,8 @@ def _filtered_first(
     """The same with a convolution computed before what weighs it, if that is less.
 
     In `sum_i,j w[i] * h[j] * x[k] * delta(k, i + j)` the delta ties three factors. It
-    need not wait for all: any two are a convolution along the axis of the third.
+    need not wait for all: any two are a convolution along the axis of the third, or
+    where the rest needs one of these as well, a window that is weighted.
     """
     best: tuple[float, Node] | None = None
     for part, whole in _convolutions(graph, node, cost):
@@ -144,7 +145,7 @@ def _convolutions(
             needed |= {y for c in others for y in c.form.labels}
             inside = dict.fromkeys([x, *(y for f in own for y in f.labels)])
             kept = [y for y in inside if y in needed]
-            if x not in kept or not needed.isdisjoint({*ends} - {x}):
+            if x not in kept or not {*ends} <= {*inside} or {*ends} <= needed:
                 continue
             held = {y: sizes[y] for y in inside}
             left = {y: sizes[y] for y in needed}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 import tracemalloc
-from functools import cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,8 @@ ROWS = {
 @cache
 def helpers() -> dict[str, Any]:
     """Return all helpers as functions of NumPy arrays; some call others."""
-    space: dict[str, Any] = {"np": np, "math": math, "Array": Any, "ArrayLike": Any}
+    space: dict[str, Any] = {"np": np, "math": math, "lru_cache": lru_cache}
+    space |= {"Array": Any, "ArrayLike": Any, "Callable": Callable}
     exec("\n".join(HELPERS.values()), space)
     return space
 

@@ -257,3 +257,26 @@ functions:
     rise = module.f(w, h, x + step) - module.f(w, h, x - step)
     slope = module.f_grad(w, h, x).x @ step
     assert rise / 2 == pytest.approx(slope, rel=1e-6)
+
+
+def test_windows_that_weights_meet_are_read_before_they_are_multiplied() -> None:
+    spec = """tensorgen: 1
+dims: {T: 4000, p: 8}
+inputs: {Q: [p, p], x: [T + p - 1], y: [T]}
+functions:
+  f:
+    where: |
+      z[t] = sum(Q[i, j] * x[t + i] * x[t + j], i, j)
+    expr: sum((z - y)**2)
+    wrt: Q
+    emit: [value, gradient, hvp]
+"""
+    text = generate(spec)
+    assert "outer" not in text and "T**2" not in text
+    module = tensorgen.load(spec)
+    rng = np.random.default_rng(0)
+    Q, x, y = (rng.normal(size=size) for size in ((3, 3), 9, 7))
+    windows = np.lib.stride_tricks.sliding_window_view(x, 3)
+    r = ((windows @ Q) * windows).sum(1) - y
+    expected = 2 * windows.T @ (r[:, None] * windows)
+    assert module.f_grad(Q, x, y) == pytest.approx(expected, rel=1e-12)
