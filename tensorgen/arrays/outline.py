@@ -206,7 +206,9 @@ def _lines(forms: Sequence[Code], building: Sequence[int]) -> int:
 
 
 def _rows(line: Statement) -> int:
-    """How many lines a statement takes, those of a loop as one."""
+    """How many lines a statement takes, those of a loop over steps as one."""
+    if isinstance(line, Loop) and line.blocks is not None:
+        return 1 + sum(map(_rows, line.body))
     return max(map(rows, operands(line)), default=1)
 
 

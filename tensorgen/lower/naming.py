@@ -39,12 +39,13 @@ from tensorgen.arrays.statements import (
     operands,
     rebuilt,
 )
+from tensorgen.arrays.sum_names import read_name
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
 from tensorgen.lower.axes import permuted
 from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.step_loops import looped
-from tensorgen.lower.value_names import Names, call_word, read_name, stem
+from tensorgen.lower.value_names import Names, call_word, stem
 from tensorgen.operators.words import describe, fits, power_word, says_little
 
 WORTH_A_NAME = 10

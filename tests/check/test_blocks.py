@@ -55,4 +55,4 @@ def test_blocks_of_two_entries_compute_what_calculus_states(
     monkeypatch.setattr(cache_blocks, "BLOCK", 2)
     monkeypatch.setattr(cache_blocks, "BLOCK_OF_PRODUCTS", 2)
     text = tensorgen.generate(EXAMPLES / f"{name}.yaml")
-    assert loops and "for start in range(0, " in text
+    assert loops and "for block in _blocks(" in text
