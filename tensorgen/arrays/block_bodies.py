@@ -39,7 +39,7 @@ from tensorgen.arrays.statements import (
     reads,
     rebuilt,
 )
-from tensorgen.arrays.units import Expansion, symbols
+from tensorgen.arrays.units import Expansion, returning, symbols
 from tensorgen.ir.dims import Dim
 
 LEAST = 2
@@ -319,7 +319,7 @@ def _function(
     lines = [rebuilt(line, change) for line in lines]
     if any(_holds(x, loop.blocks.name) for line in lines for x in operands(line)):
         return None
-    body = Code(tuple(lines), tuple(outputs))
+    body = returning(Code(tuple(lines), tuple(outputs)))
     place = {x: k for k, x in enumerate(scene.inputs)}
     takes = sorted(
         given, key=lambda x: place.get(str(rows.get(given[x], x)), len(place))

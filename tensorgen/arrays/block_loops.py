@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 
+from tensorgen.arrays.array_names import steady_name, stem, sum_name
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
 from tensorgen.arrays.cache_blocks import Schedule, scheduled
 from tensorgen.arrays.code import Code
@@ -35,7 +36,6 @@ from tensorgen.arrays.statements import (
     reads,
     rebuilt,
 )
-from tensorgen.arrays.sum_names import sum_name
 from tensorgen.ir.dims import ONE, ZERO, Dim
 
 
@@ -70,7 +70,7 @@ class _Writing:
         for own, new in self.names.items():
             self._call(own, new, plan.body[own])
         for one in plan.cuts.steady:
-            line = Let(again("steady"), one)
+            line = Let(again(steady_name(one)), one)
             self.before.append(line)
             self.known[one] = bound(line.name, one)
         # The names of what is kept are those of whole arrays.
@@ -146,10 +146,10 @@ def _shared(
     body: Sequence[Statement], again: Callable[[str], str]
 ) -> tuple[Statement, ...]:
     """The statements of a block; what several read from places has a name."""
+    roots = [one for line in body for one in operands(line)]
     parts = Counter(
         one
-        for line in body
-        for one in dict.fromkeys(below(operands(line)))
+        for one in (*roots, *(arg for whole in below(roots) for arg in whole.args))
         if isinstance(one.op, Index)
         and not one.op.is_basic
         and isinstance(one.args[0].op, Variable)
@@ -159,7 +159,7 @@ def _shared(
     for one in sorted(parts, key=lambda one: len([*below([one])])):
         whole = one.args[0].op
         if parts[one] > 1 and isinstance(whole, Variable):
-            own = again(f"{whole.name}_part")
+            own = again(f"{whole.name}_{stem(one.args[-1]) or 'part'}")
             lines.append(Let(own, replacing(known)(one)))
             known[one] = bound(own, one)
     change = replacing(known)

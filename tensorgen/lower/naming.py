@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from tensorgen.arrays.array_names import read_name
 from tensorgen.arrays.arrays import (
     Array,
     array,
@@ -39,7 +40,6 @@ from tensorgen.arrays.statements import (
     operands,
     rebuilt,
 )
-from tensorgen.arrays.sum_names import read_name
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
 from tensorgen.lower.axes import permuted
 from tensorgen.lower.draft import Draft, Repeat, Result, Value

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from itertools import count
 
 from tensorgen.arrays import operations
+from tensorgen.arrays.array_names import read_name
 from tensorgen.arrays.arrays import Array, is_sliding
 from tensorgen.arrays.object_operations import Reshape
 from tensorgen.arrays.operations import (
@@ -30,7 +31,6 @@ from tensorgen.arrays.operations import (
     Variable,
     View,
 )
-from tensorgen.arrays.sum_names import read_name
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.words import power_word
 from tensorgen.spec.names import RESERVED

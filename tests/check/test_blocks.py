@@ -8,6 +8,9 @@ import pytest
 
 import tensorgen
 from tensorgen.arrays import cache_blocks, rewrites, speed
+from tensorgen.arrays.block_loops import _Writing
+from tensorgen.arrays.statements import Store
+from tensorgen.errors import InternalError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -56,3 +59,28 @@ def test_blocks_of_two_entries_compute_what_calculus_states(
     monkeypatch.setattr(cache_blocks, "BLOCK_OF_PRODUCTS", 2)
     text = tensorgen.generate(EXAMPLES / f"{name}.yaml")
     assert loops and "for block in _blocks(" in text
+
+
+MASKED = """
+tensorgen: 1
+dims: {m: 4000, n: 4000, k: 5}
+inputs: {U: [m, k], V: [n, k], R: [m, n], M: [m, n]}
+functions:
+  f: {expr: "sum((M*(U @ V.T - R))**2)", wrt: [U, V], emit: [value, gradient]}
+"""
+
+
+def test_a_sum_of_the_last_block_alone_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = _Writing._added
+
+    def last_alone(self: _Writing, old: object, block: object) -> None:
+        kept(self, old, block)  # type: ignore[arg-type]
+        line = self.body[-1]
+        assert isinstance(line, Store)
+        self.body[-1] = Store(line.target, line.at, line.places, "is", line.value)
+
+    monkeypatch.setattr(_Writing, "_added", last_alone)
+    with pytest.raises(InternalError, match="f does not compute what calculus states"):
+        tensorgen.generate(MASKED)
