@@ -33,10 +33,9 @@ ROWS_OF_A_RECURSION = 300
 
 QUICKENED = 2**12
 """From here on a slow function is worth a longer line."""
-BLOCK, BLOCK_OF_PRODUCTS = 16_000, 2**16
-"""Of a block: just below 128 KiB, from where on each array that is made is pages that
-the system clears. Of one that a matrix product is made of, or that adds matrices where
-index arrays say, more."""
+BLOCK, BLOCK_OF_PRODUCTS = 2**14, 2**16
+"""Of a block; of one that a matrix product is made of, or that adds matrices where index
+arrays say, more."""
 ELIDED = 2**15
 """From here on NumPy overwrites temporaries, and the system gives memory page by page:
 to work in place saves more than room."""

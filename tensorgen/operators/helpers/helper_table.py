@@ -295,8 +295,15 @@ def _moving_sum(
 ''',
     "_blocks": '''
 def _blocks(length: int, width: int, numbers: int) -> list[slice]:
-    """Return slices that cover a length, each of so many numbers in rows of a width."""
+    """Return slices that cover a length, each of so many numbers in rows of a width.
+
+    Memory for several blocks is asked for and given back first: allocators that hand
+    large arrays back to the system keep as much from then on, so that no block waits
+    for pages to be cleared.
+    """
     step = max(numbers // max(width, 1), 1)
+    if step < length:
+        np.empty(4 * numbers)
     return [slice(k, min(k + step, length)) for k in range(0, length, step)]
 ''',
     "_add_at": '''
