@@ -193,22 +193,26 @@ def _best_share(loops: Sequence[_Loop]) -> _Share | None:
     """What most lines are saved by, if anything saves some."""
     plain = [one for one in loops if one.is_plain and one.lines]
     known = {one: one.expansion() for one in plain}
+    made = {one: own for one, (_, own) in known.items()}
     parts: dict[_Loop, set[Array]] = {}
-    for one, (expand, made) in known.items():
+    for one, (expand, own) in known.items():
         roots = [x for line in one.rest for x in operands(line)]
-        parts[one] = {*below([*made.values(), *map(expand, roots)])}
+        parts[one] = {*below([*own.values(), *map(expand, roots)])}
     best: _Share | None = None
     for one in plain:
-        made = known[one][1]
-        alike = [x for x in plain if x.loop.blocks and _is_like(x.loop, one.loop)]
+        alike = [x for x in plain if _is_like(x.loop, one.loop)]
         users = [
-            [x for x in alike if all(made[y] in parts[x] for y, _ in bindings(line))]
+            tuple(
+                x
+                for x in alike
+                if all(made[one][y] in parts[x] for y, _ in bindings(line))
+            )
             for line in one.lines
         ]
-        for wanted in users:
+        for wanted in dict.fromkeys(users):
             pairs = zip(one.lines, users, strict=True)
             lines = [line for line, own in pairs if {*wanted} <= {*own}]
-            found = _agreeing(_Share(one, lines, wanted))
+            found = _agreeing(_Share(one, lines, wanted), made)
             if len(found.users) > 1 and len(lines) >= LEAST:
                 best = found if best is None or found.saved > best.saved else best
     return best
@@ -223,21 +227,21 @@ def _is_like(one: Loop, other: Loop) -> bool:
     )
 
 
-def _agreeing(share: _Share) -> _Share:
-    """The same for loops that have all that is read under the same names."""
+def _agreeing(share: _Share, made: Mapping[_Loop, Mapping[str, Array]]) -> _Share:
+    """The same for loops that have all that is read under the same names.
+
+    A name that stays may not be one that the function returns, for another value.
+    """
     own = share.of
     inner = {x for line in share.lines for x, _ in bindings(line)}
     read = {*reads([x for line in share.lines for x in operands(line)])} - inner
-    users = []
-    for one in share.users:
-        alike = all(one.outside.get(x) is own.outside.get(x) for x in read)
-        made = one.expansion()[1]
-        theirs = own.expansion()[1]
-        # A name that stays may not be one that the function returns, for another value.
-        clash = any(x in inner and made[x] is not theirs[x] for x in made)
-        clash = clash or not inner.isdisjoint(one.taken)
-        if alike and not clash:
-            users.append(one)
+    users = [
+        one
+        for one in share.users
+        if all(one.outside.get(x) is own.outside.get(x) for x in read)
+        and all(made[one][x] is made[own][x] for x in inner & made[one].keys())
+        and inner.isdisjoint(one.taken)
+    ]
     return replace(share, users=users)
 
 
