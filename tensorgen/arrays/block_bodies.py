@@ -17,7 +17,14 @@ function, which computes nothing that any of them has no use for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
@@ -41,6 +48,7 @@ from tensorgen.arrays.statements import (
 )
 from tensorgen.arrays.units import Expansion, returning, symbols
 from tensorgen.ir.dims import Dim
+from tensorgen.prices.thresholds import MOST_OUTPUTS
 
 LEAST = 2
 """The fewest statements that are worth a function."""
@@ -81,10 +89,11 @@ def blocks_apart(
         if _is_over_blocks(line)
     ]
     while best := _best_share(loops):
-        _call(best, scene)
+        _call(best, _Cut.of(best), scene)
     for one in loops:
-        if len(one.lines) >= LEAST:
-            _call(_Share(one, one.lines, [one]), scene)
+        alone = _Share(one, one.lines, [one])
+        if len(one.lines) >= LEAST and (cut := _Cut.of(alone)).is_plain:
+            _call(alone, cut, scene)
     found = dict(codes)
     for one in loops:
         lines = list(found[one.owner].statements)
@@ -211,11 +220,27 @@ def _best_share(loops: Sequence[_Loop]) -> _Share | None:
         ]
         for wanted in dict.fromkeys(users):
             pairs = zip(one.lines, users, strict=True)
-            lines = [line for line, own in pairs if {*wanted} <= {*own}]
+            lines = _closed([line for line, own in pairs if {*wanted} <= {*own}], one)
             found = _agreeing(_Share(one, lines, wanted), made)
-            if len(found.users) > 1 and len(lines) >= LEAST:
-                best = found if best is None or found.saved > best.saved else best
+            if len(found.users) < 2 or len(lines) < LEAST:
+                continue
+            if (best is None or found.saved > best.saved) and _Cut.of(found).is_plain:
+                best = found
     return best
+
+
+def _closed(lines: Sequence[Statement], of: _Loop) -> list[Statement]:
+    """Those of some lines that read nothing which the others of a loop make.
+
+    A call with several results may be one of these, for a single result that is read.
+    """
+    left = {x for line in of.lines for x, _ in bindings(line)}
+    found: list[Statement] = []
+    for line in lines:
+        if left.isdisjoint(reads(operands(line))):
+            found.append(line)
+            left -= {x for x, _ in bindings(line)}
+    return found
 
 
 def _is_like(one: Loop, other: Loop) -> bool:
@@ -241,28 +266,47 @@ def _agreeing(share: _Share, made: Mapping[_Loop, Mapping[str, Array]]) -> _Shar
         if all(one.outside.get(x) is own.outside.get(x) for x in read)
         and all(made[one][x] is made[own][x] for x in inner & made[one].keys())
         and inner.isdisjoint(one.taken)
+        and inner.isdisjoint(x for line in one.calls for x, _ in bindings(line))
     ]
     return replace(share, users=users)
 
 
-def _call(share: _Share, scene: _Scene) -> None:
+@dataclass(frozen=True)
+class _Cut:
+    """What is `left` of each user's lines and rest, and what the function returns."""
+
+    left: Mapping[_Loop, tuple[list[Statement], list[Statement]]]
+    outputs: Mapping[str, Array]
+
+    @staticmethod
+    def of(share: _Share) -> _Cut:
+        """Take the lines of a share out of all its users."""
+        values = {x: v for line in share.lines for x, v in bindings(line)}
+        made = {x: bound(x, v) for x, v in values.items()}
+        left = {one: _left(one, share, made) for one in share.users}
+        read = {x for rows in left.values() for x in _read(rows)}
+        return _Cut(left, {x: one for x, one in made.items() if x in read})
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a reader keeps in mind what is returned."""
+        return len(self.outputs) <= MOST_OUTPUTS
+
+
+def _read(rows: Iterable[Sequence[Statement]]) -> set[str]:
+    return {*reads([x for lines in rows for line in lines for x in operands(line)])}
+
+
+def _call(share: _Share, cut: _Cut, scene: _Scene) -> None:
     """Make a function of some lines, and call it in all loops that need it."""
-    values = {x: v for line in share.lines for x, v in bindings(line)}
-    variables = {x: bound(x, v) for x, v in values.items()}
-    kept = {one: _left(one, share, variables) for one in share.users}
-    read = {
-        one: {*reads([x for line in (*a, *b) for x in operands(line)])}
-        for one, (a, b) in kept.items()
-    }
-    outputs = [x for x in variables if any(x in own for own in read.values())]
     users = [one.owner for one in share.users]
-    made = _function(share, [variables[x] for x in outputs], scene, users)
+    made = _function(share, [*cut.outputs.values()], scene, users)
     if made is None:
         for one in share.users:  # as they stand, which is right as well
             one.rest, one.lines = [*one.lines, *one.rest], []
         return
-    for one, (lines, rest) in kept.items():
-        names = tuple(x if x in read[one] else None for x in outputs)
+    for one, (lines, rest) in cut.left.items():
+        names = tuple(x if x in _read((lines, rest)) else None for x in cut.outputs)
         single = isinstance(names[0], str) and len(names) == 1
         call = Let(str(names[0]), made) if single else Unpack(names, made)
         one.calls.append(call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ class Anywhere(speed.Speed):
     "name",
     [
         "attention_layer",
+        "bilevel_ridge",  # calls with several results, of which some are shared
         "gaussian_mixture",
         "matrix_factorization",
         "poisson_regression",
@@ -46,19 +48,48 @@ class Anywhere(speed.Speed):
 def test_blocks_of_two_entries_compute_what_calculus_states(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loops = 0
-
-    def counted(plan: cache_blocks.Schedule, *given: object) -> float:
-        nonlocal loops
-        loops += 1
-        return 2.0
-
-    monkeypatch.setattr(rewrites.Scene, "speed_in_blocks", Anywhere())
-    monkeypatch.setattr(cache_blocks.Schedule, "gain", counted)
+    go_by_blocks(monkeypatch)
     monkeypatch.setattr(cache_blocks, "BLOCK", 2)
     monkeypatch.setattr(cache_blocks, "BLOCK_OF_PRODUCTS", 2)
     text = tensorgen.generate(EXAMPLES / f"{name}.yaml")
-    assert loops and "for block in _blocks(" in text
+    assert "for block in _blocks(" in text
+
+
+def go_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all code go by blocks that can."""
+    monkeypatch.setattr(rewrites.Scene, "speed_in_blocks", Anywhere())
+    monkeypatch.setattr(cache_blocks.Schedule, "gain", lambda *given: 2.0)
+
+
+TRANSECTS = """
+tensorgen: 1
+inputs: {beta: [k], lb: scalar, x: {shape: [n], positive: true}, Z: [n, k],
+  u: {shape: [Q], positive: true}, wq: [Q]}
+definitions: |
+  g(x, s, b) = 1 - exp(-(x/s)**(-b))
+functions:
+  loglik:
+    where: |
+      s = exp(Z @ beta)
+      b = 1 + exp(lb)
+      esw[i] = sum(wq[q]*g(u[q], s[i], b), q)
+    expr: sum(log(g(x, s, b)) - log(esw))
+    wrt: [beta, lb]
+    emit: [value, gradient, hessian]
+"""
+
+
+def test_no_function_of_a_block_takes_the_name_of_what_another_returned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go_by_blocks(monkeypatch)
+    text = tensorgen.generate(TRANSECTS)
+    calls = [x for x in ast.walk(ast.parse(text)) if isinstance(x, ast.For)]
+    for loop in calls:
+        targets = [x.targets[0] for x in loop.body if isinstance(x, ast.Assign)]
+        names = [n.id for x in targets for n in ast.walk(x) if isinstance(n, ast.Name)]
+        stored = [x for x in names if x != "_" and names.count(x) > 1]
+        assert "_block(" not in ast.unparse(loop) or not stored
 
 
 MASKED = """
