@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
-from functools import partial
 
+from tensorgen.arrays.array_names import steady_name, stem, sum_name
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
-from tensorgen.arrays.buffers import Buffers
 from tensorgen.arrays.cache_blocks import Schedule, scheduled
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.object_operations import Rows
@@ -27,6 +26,7 @@ from tensorgen.arrays.operations import (
 from tensorgen.arrays.places import WHOLE, Entries
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
+    Blocks,
     Let,
     Loop,
     Scatter,
@@ -37,7 +37,6 @@ from tensorgen.arrays.statements import (
     rebuilt,
 )
 from tensorgen.ir.dims import ONE, ZERO, Dim
-from tensorgen.prices.thresholds import BLOCK_OF_PRODUCTS
 
 
 def blocked(
@@ -45,12 +44,14 @@ def blocked(
     speed: Speed,
     name: Callable[[int], str],
     again: Callable[[str], str],
+    along: Collection[Dim] = (),
 ) -> Code | None:
     """Return code that goes by blocks, if that pays at the sizes of `speed`.
 
     `name` gives a name to a result, `again` another one for what a name stands for.
+    Other functions go `along` some sizes by blocks, which this one may have in common.
     """
-    plan = scheduled(code, speed, again)
+    plan = scheduled(code, speed, again, along)
     return None if plan is None else _Writing(plan, again).code(speed, name)
 
 
@@ -64,12 +65,12 @@ class _Writing:
         self.known: dict[Array, Array] = {}
         for whole, (own, _) in plan.sums.items():
             if own.startswith("#"):
-                self._call(own, again("sums" if whole.order else "total"), whole)
+                self._call(own, again(sum_name(whole)), whole)
         self.names = {x: again("rows") if x.startswith("#") else x for x in plan.kept}
         for own, new in self.names.items():
             self._call(own, new, plan.body[own])
         for one in plan.cuts.steady:
-            line = Let(again("steady"), one)
+            line = Let(again(steady_name(one)), one)
             self.before.append(line)
             self.known[one] = bound(line.name, one)
         # The names of what is kept are those of whole arrays.
@@ -107,25 +108,13 @@ class _Writing:
         self.body += [rebuilt(line, self.change) for _, line in plan.scatters]
         row, step = plan.row(speed), Dim.of(plan.entries)
         if row != ONE:
-            length = self.again("step")
-            self.before.append(Let(length, array(Rows(plan.entries, row))))
-            step = Dim.symbol(length)
+            step = Dim.symbol(self.again("step"))
+        blocks = Blocks(cuts.held, Rows(plan.entries, row))
         body = _summed(_shared(self.body, self.again))
-        if plan.entries == BLOCK_OF_PRODUCTS:
-            buffers = Buffers(
-                cuts.width, step, partial(self._is_large, speed), self.again
-            )
-            body = buffers.used(body)
-            self.before += buffers.memory
-        loop = Loop(cuts.start, ZERO, cuts.dim, body, step, cuts.over)
+        loop = Loop(cuts.start, ZERO, cuts.dim, body, step, cuts.over, blocks=blocks)
         after = [rebuilt(line, self.change) for line in plan.after]
         results = tuple(map(self.change, returns))
         return Code((*self.before, loop, *after), results, plan.refusals)
-
-    def _is_large(self, speed: Speed, one: Array) -> bool:
-        """Whether an array of a block has half as many entries as the largest."""
-        row = [dim for dim in one.dims if dim != self.plan.cuts.width]
-        return 2 * speed.entries(row) >= speed.entries([self.plan.row(speed)])
 
     def _stored(self, own: str, value: Array, axis: int, block: Array) -> Array:
         """Write a block to its places in the whole array, which is returned."""
@@ -156,19 +145,21 @@ class _Writing:
 def _shared(
     body: Sequence[Statement], again: Callable[[str], str]
 ) -> tuple[Statement, ...]:
-    """The statements of a block; parts of arrays that several read have names."""
+    """The statements of a block; what several read from places has a name."""
+    roots = [one for line in body for one in operands(line)]
     parts = Counter(
         one
-        for line in body
-        for one in dict.fromkeys(below(operands(line)))
-        if isinstance(one.op, Index) and isinstance(one.args[0].op, Variable)
+        for one in (*roots, *(arg for whole in below(roots) for arg in whole.args))
+        if isinstance(one.op, Index)
+        and not one.op.is_basic
+        and isinstance(one.args[0].op, Variable)
     )
     known: dict[Array, Array] = {}
     lines: list[Statement] = []
     for one in sorted(parts, key=lambda one: len([*below([one])])):
         whole = one.args[0].op
         if parts[one] > 1 and isinstance(whole, Variable):
-            own = again(f"{whole.name}_part")
+            own = again(f"{whole.name}_{stem(one.args[-1]) or 'part'}")
             lines.append(Let(own, replacing(known)(one)))
             known[one] = bound(own, one)
     change = replacing(known)

@@ -31,6 +31,7 @@ from tensorgen.arrays.operations import (
     Leaf,
     MatMul,
     Range,
+    SumByKey,
     Variable,
     View,
 )
@@ -50,39 +51,58 @@ from tensorgen.arrays.statements import (
 from tensorgen.arrays.work import count
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.prices.price_table import CALL
-from tensorgen.prices.thresholds import BLOCK, BLOCK_OF_PRODUCTS, GAIN_OF_ORDER
+from tensorgen.prices.thresholds import (
+    BLOCK,
+    BLOCK_OF_PRODUCTS,
+    GAIN_OF_ORDER,
+    SHARE_OF_A_WHOLE,
+)
 
 TRIES = 20
 """So often what blocks read as a whole is made before them."""
 
 
-def scheduled(code: Code, speed: Speed, again: Callable[[str], str]) -> Schedule | None:
-    """How to go by blocks, where that pays; `again` gives names."""
+def scheduled(
+    code: Code,
+    speed: Speed,
+    again: Callable[[str], str],
+    along: Collection[Dim] = (),
+) -> Schedule | None:
+    """How to go by blocks, where that pays; `again` gives names.
+
+    Where other functions of a formula go `along` a size by blocks, this one has less to
+    read and less to hold as they do, and need not gain time.
+    """
     roots = [one for line in code.statements for one in operands(line)]
     parts = list(below([*roots, *code.returns]))
     if not any(speed.is_large(one.dims) for one in parts):
         return None
-    names = again("start"), again("width")
+    names = again("start"), again("width"), again("block")
     dims = dict.fromkeys(dim for one in parts for dim in one.dims if dim.symbols)
     best: Schedule | None = None
-    most = GAIN_OF_ORDER
+    most = 0.0
     for dim in dims:
         found = _schedule(code, dim, names) if speed.knows(dim) else None
-        if found is not None and (gain := found.gain(speed)) > most:
+        if found is None:
+            continue
+        alike = dim in along and found.spares(speed)
+        needed = 1 / SHARE_OF_A_WHOLE if alike else GAIN_OF_ORDER
+        if (gain := found.gain(speed)) > max(needed, most):
             best, most = found, gain
     return best
 
 
-def _schedule(code: Code, dim: Dim, names: tuple[str, str]) -> Schedule | None:
+def _schedule(code: Code, dim: Dim, names: tuple[str, str, str]) -> Schedule | None:
     """The schedule of code along a size; None if nothing can be made in blocks."""
     before: dict[str, None] = {}
     for _ in range(TRIES):
         try:
-            return Schedule(code, Cuts(dim, *names), before)
-        except Whole as found:
-            if before.keys() >= {*found.names}:
+            found = Schedule(code, Cuts(dim, *names), before)
+            return found if found.inside else None
+        except Whole as refused:
+            if before.keys() >= {*refused.names}:
                 return None
-            before.update(dict.fromkeys(found.names))
+            before.update(dict.fromkeys(refused.names))
     return None
 
 
@@ -159,6 +179,8 @@ class Schedule:
     def _scatter(self, line: Scatter) -> bool:
         """Whether blocks add what a statement does, to what none of them reads."""
         (name,) = changed(line)
+        if line.counts:  # which makes nothing large, and goes through all of the target
+            return False
         if name in self.cuts.at or (name in self.cuts.late) > (name in self.filling):
             return False
         try:
@@ -231,12 +253,13 @@ class Schedule:
 
     @property
     def entries(self) -> int:
-        """The entries of a block."""
-        multiplied = any(
-            isinstance(x.op, MatMul) and min(arg.order for arg in x.args) > 1
+        """The entries of a block: more where a call has much to do beside them."""
+        busy = any(line.value.order > 2 for line, _ in self.scatters) or any(
+            (isinstance(x.op, MatMul) and min(arg.order for arg in x.args) > 1)
+            or (isinstance(x.op, SumByKey) and x.args[0].order > 2)
             for x in below(self.inside)
         )
-        return BLOCK_OF_PRODUCTS if multiplied else BLOCK
+        return BLOCK_OF_PRODUCTS if busy else BLOCK
 
     @property
     def blocks(self) -> list[Array]:
@@ -261,6 +284,12 @@ class Schedule:
         whole = [dim if own == width else own for own in one.dims]
         read = isinstance(one.op, Index) and width in one.dims[1:]
         return read and speed.is_large(whole)
+
+    def spares(self, speed: Speed) -> bool:
+        """Whether large arrays are made in the loop, and none is there as a whole."""
+        kept = [self.body[name] for name in self.kept]
+        made, held = (sum(map(speed.memory, x)) for x in (below(self.inside), kept))
+        return made > 0 and not held
 
     def gain(self, speed: Speed) -> float:
         """How many times as long the same takes without blocks.

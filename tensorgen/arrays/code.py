@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.object_operations import Called
 from tensorgen.arrays.statements import Statement
 
 
@@ -19,3 +20,9 @@ class Code:
     statements: tuple[Statement, ...]
     returns: tuple[Array, ...]
     refusals: tuple[str, ...] = ()
+
+
+def code_of(called: Called) -> Code:
+    """What is done where a private function is called."""
+    assert isinstance(called.code, Code)
+    return called.code

@@ -58,9 +58,9 @@ class Whole(Exception):
 class Cuts:
     """Arrays along a size `dim`, a block of `width` of it at a time from `start`."""
 
-    def __init__(self, dim: Dim, start: str, width: str) -> None:
-        """Start with nothing cut."""
-        self.dim, self.start, self.over = dim, start, width
+    def __init__(self, dim: Dim, start: str, width: str, held: str) -> None:
+        """Start with nothing cut; the positions of a block are a slice, `held`."""
+        self.dim, self.start, self.over, self.held = dim, start, width, held
         self.width = Dim.symbol(width)
         self.at: dict[str, int] = {}  # where variables are cut
         self.late: dict[str, None] = {}  # what no block can read
@@ -81,7 +81,7 @@ class Cuts:
     def part(self, axis: int, dims: tuple[Dim, ...]) -> Index:
         """The places of a block in an array of some sizes."""
         first = Dim.symbol(self.start)
-        block = Slice(Limit(first), Limit(first + self.width))
+        block = Slice(Limit(first), Limit(first + self.width), held=self.held)
         parts = tuple(block if k == axis else WHOLE for k in range(len(dims)))
         return Index(parts, self._sizes(dims, axis))
 

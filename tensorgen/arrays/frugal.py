@@ -134,7 +134,9 @@ def _known(code: Code, sizes: Mapping[str, int]) -> Valued | None:
                 if not own.keys() >= {*rows.width.sources}:
                     return None
                 own[name] = places(rows, _valued(own)).value({})
-            case Loop(name=name, width=width):
+            case Loop(name=name, width=width, blocks=blocks):
+                if blocks is not None:
+                    own |= dict.fromkeys(line.step.symbols, USUAL)
                 own |= {name: 0, str(width): USUAL}  # told when the loop is looked at
     symbols = {x for dim in dims_of(code) for x in dim.sources}
     return _valued(own) if symbols <= own.keys() else None

@@ -13,8 +13,8 @@ from itertools import accumulate
 from math import prod
 
 from tensorgen.arrays.arrays import Array, once
-from tensorgen.arrays.code import Code
-from tensorgen.arrays.object_operations import Reshape, Results, Rows
+from tensorgen.arrays.code import Code, code_of
+from tensorgen.arrays.object_operations import Called, Reshape, Results, Rows
 from tensorgen.arrays.operations import (
     Add,
     Bundle,
@@ -141,6 +141,11 @@ def _by_entry(at: Sequence[Array], shape: tuple[Dim, ...], value: Value) -> int:
 
 def longest(loop: Loop, value: Value) -> Value:
     """The sizes in the last step of a loop whose steps are all as wide."""
+    if loop.blocks is not None:
+        rows, own = loop.blocks.rows, {loop.name: loop.high - 1}
+        if value(places(rows, value)) <= value(loop.high):
+            return _in_blocks(str(loop.width), rows, where(own, value))
+        return where({**own, str(loop.width): loop.high}, value)
     reach = loop.high - loop.low
     fits = loop.runs is not None or value(loop.widest) <= value(reach)
     widest = loop.widest if fits else reach
@@ -150,6 +155,29 @@ def longest(loop: Loop, value: Value) -> Value:
 def places(rows: Rows, value: Value) -> Dim:
     """How many places blocks of so many entries have."""
     return Dim.of(max(rows.entries // max(int(value(rows.width)), 1), 1))
+
+
+def _in_blocks(width: str, rows: Rows, value: Value) -> Value:
+    """The sizes in a block: all of it has so many entries, and less of it no more."""
+
+    def most(term: Dim) -> Dim:
+        ((monomial, times),) = term.terms
+        left, row = [*monomial], [x for m, _ in rows.width.terms[:1] for x in m]
+        if width not in left:
+            return term
+        left.remove(width)
+        for symbol in tuple(row):
+            if symbol in left:
+                left.remove(symbol)
+                row.remove(symbol)
+        if (row and left) or width in left or len(rows.width.terms) > 1:
+            return _put(term, {width: places(rows, value)})
+        return prod(map(Dim.symbol, left), start=Dim.of(rows.entries * times))
+
+    def total(dim: Dim) -> Dim:
+        return sum((most(Dim([term])) for term in dim.terms), ZERO)
+
+    return cache(lambda dim: value(total(dim)))
 
 
 def where(known: Mapping[str, Dim], value: Value) -> Value:
@@ -193,6 +221,11 @@ def _made(one: Array, value: Value, elided: int) -> int:
     op = one.op
     if isinstance(op, Add | Multiply) and one.args:
         return _folded(one, value, elided)
+    if isinstance(op, Called):
+        given = sum(_kept(arg, value) for arg in one.args)
+        return max(
+            space(one.args, value, elided), given + peak(code_of(op), value, elided)
+        )
     room = once(one, _room)
     if op == SQUARE and is_fresh(one.args[0]) and value(room) >= elided:
         room = ZERO  # an operator as well

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.object_operations import (
+    Called,
     Count,
     Made,
     Places,
@@ -88,6 +89,10 @@ class Needs:
                 self.helpers[helper] = None
             if isinstance(statement, Loop):
                 self._take_dims([statement.low, statement.high, statement.step])
+                if statement.blocks is not None:
+                    self.helpers["_blocks"] = None
+                    self._take_dims([statement.blocks.rows.width])
+                    counted |= {*statement.step.symbols}
                 self._take_dims(statement.runs or ())
                 counted |= {statement.name, statement.width}
             if isinstance(statement, Scatter) and statement.counts:
@@ -115,6 +120,8 @@ class Needs:
                 self.helpers["_correlate"] = None
             case Results(function=name) if op.is_helper:
                 self.helpers[name] = None
+            case Called():
+                self.dtype = self.dtype or op.typed
             case Bundle(functions=functions):
                 several = len(one.args) > 1
                 name = "_normal_between" if several else together(functions)
@@ -160,7 +167,7 @@ class Needs:
     def _take_places(self, parts: Iterable[Part]) -> None:
         for part in parts:
             limits = [part.limit] if isinstance(part, At) else []
-            if isinstance(part, Slice):
+            if isinstance(part, Slice) and part.held is None:
                 limits = [x for x in (part.start, part.stop) if x is not None]
             for limit in limits:
                 self._take_dims([limit.position, *filter(None, [limit.most])])
@@ -183,6 +190,8 @@ def _dims(op: Operation) -> Iterator[Dim]:
             yield from shape
         case SumByKey(shape=shape):
             yield from shape
+        case Called(sizes=sizes):
+            yield from map(Dim.symbol, sizes)
         case Rows(width=width):
             yield width
         case Reshape(dims=shape) | Places(shape=shape):

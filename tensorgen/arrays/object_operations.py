@@ -6,6 +6,7 @@ Each knows the `dims` of what it makes.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from tensorgen.ir.dims import Computed, Dim
@@ -114,6 +115,24 @@ class Results:
     def is_helper(self) -> bool:
         """Whether the module has the function itself."""
         return self.function.startswith("_")
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a private function of the module computes of the operands: some `code`.
+
+    It `takes` them under these names, then `sizes`, and the dtype if it is `typed`. A
+    line says what it is `about`, and `shapes` are those of what it returns.
+    """
+
+    function: str
+    about: str
+    takes: tuple[str, ...]
+    sizes: tuple[str, ...]
+    typed: bool
+    code: Hashable
+    shapes: tuple[tuple[Dim, ...], ...]
+    dims: tuple[Dim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +252,7 @@ Object = (
     | Known
     | Pack
     | Results
+    | Called
     | Member
     | Numbered
     | Later

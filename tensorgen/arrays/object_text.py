@@ -10,6 +10,7 @@ from tensorgen.arrays.object_operations import (
     Answer,
     AsPlaces,
     Attribute,
+    Called,
     Count,
     Extent,
     GramEntries,
@@ -72,6 +73,8 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             )
         case Results():
             return Text(f"{_function(op, alias)}({listed}{_along(op)})")
+        case Called(function=name, sizes=sizes, typed=typed):
+            return Text(f"{name}({', '.join([*texts, *sizes, *['dtype'] * typed])})")
         case Member(place=place):
             return Text(f"{args[0].at(Level.ATOM)}[{place}]")
         case Numbered(keys=keys):

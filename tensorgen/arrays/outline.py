@@ -25,7 +25,6 @@ from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.reading import rows
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
-    Let,
     Loop,
     Release,
     Statement,
@@ -40,6 +39,7 @@ from tensorgen.arrays.units import (
     dims_of,
     mentioned,
     named,
+    returning,
     takes,
     variables_of,
 )
@@ -206,7 +206,9 @@ def _lines(forms: Sequence[Code], building: Sequence[int]) -> int:
 
 
 def _rows(line: Statement) -> int:
-    """How many lines a statement takes, those of a loop as one."""
+    """How many lines a statement takes, those of a loop over steps as one."""
+    if isinstance(line, Loop) and line.blocks is not None:
+        return 1 + sum(map(_rows, line.body))
     return max(map(rows, operands(line)), default=1)
 
 
@@ -380,9 +382,9 @@ def _outline(
         if _lines([code], ()) > 1 and times > 1:
             made = _made_by(code)
             returns[name] = tuple(None if x in made else x for x in code.returns)
-            pieces.append(piece(name, [_returning(replace(code, returns=made))]))
+            pieces.append(piece(name, [returning(replace(code, returns=made))]))
         else:  # beside what is shared, names stay apart from that
-            own[name] = _returning(rests[0])
+            own[name] = returning(rests[0])
     return Outline(tuple(pieces), own, returns)
 
 
@@ -414,12 +416,3 @@ def _made_by(code: Code) -> tuple[Array, ...]:
         for one in code.returns
         if not isinstance(one.op, Variable) or one.op.name in own
     )
-
-
-def _returning(code: Code) -> Code:
-    """The same without a name for what is returned at once."""
-    if len(code.returns) == 1 and code.statements:
-        last, op = code.statements[-1], code.returns[0].op
-        if isinstance(last, Let) and isinstance(op, Variable) and op.name == last.name:
-            return Code(code.statements[:-1], (last.value,), code.refusals)
-    return code

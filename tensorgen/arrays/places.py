@@ -19,11 +19,15 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Positions from a first one up to, not including, another."""
+    """Positions from a first one up to, not including, another.
+
+    A variable may hold all of them, as a `slice` of the name `held`.
+    """
 
     start: Limit | None = None
     stop: Limit | None = None
     step: int = 1
+    held: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

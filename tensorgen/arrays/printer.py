@@ -432,6 +432,8 @@ def _subscripts(op: Einsum) -> str:
 
 def _place(part: Part, entries: Iterator[Text]) -> str:
     match part:
+        case Slice(held=str(name)):
+            return name
         case Slice(start=start, stop=stop, step=step):
             low, high = ("" if x is None else limit(x) for x in (start, stop))
             return f"{low}:{high}{'' if step == 1 else f':{step}'}"

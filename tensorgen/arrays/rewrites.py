@@ -23,6 +23,7 @@ from tensorgen.arrays.long_sums import broken_sums
 from tensorgen.arrays.quicken import quickened
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.straighten import straightened
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.laws import Law
 from tensorgen.prices.price_table import NUMPY, Backend
 
@@ -34,6 +35,7 @@ class Scene:
     `hints` are the sizes that are hinted at, `sizes` those at which large arrays may be
     made in blocks. `pick` gives a name to a result, `again` another one for what a name
     stands for; names among `kept` stay. What takes how long is told of one `backend`.
+    What the code belongs to goes `along` some sizes by blocks.
     """
 
     hints: Mapping[str, int]
@@ -42,6 +44,7 @@ class Scene:
     again: Callable[[str], str]
     kept: Collection[str] = ()
     backend: Backend = NUMPY
+    along: Collection[Dim] = ()
 
     @cached_property
     def speed(self) -> Speed:
@@ -110,7 +113,8 @@ REWRITES = (
         needs="sizes at which memory takes longer than arithmetic",
         ends="a loop over blocks is made once",
         run=lambda code, scene: (
-            blocked(code, scene.speed_in_blocks, scene.pick, scene.again) or code
+            blocked(code, scene.speed_in_blocks, scene.pick, scene.again, scene.along)
+            or code
         ),
     ),
     Rewrite(

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.number_text import limit, size
 from tensorgen.arrays.object_operations import Pack
 from tensorgen.arrays.operations import Index, Number, Variable
@@ -20,6 +21,7 @@ from tensorgen.arrays.places import (
 )
 from tensorgen.arrays.printer import Printer, joined
 from tensorgen.arrays.statements import (
+    Blocks,
     Let,
     Loop,
     Release,
@@ -111,6 +113,13 @@ def statement_text(printer: Printer, statement: Statement) -> str:
             right = [printer.text(x) for x in (value.args if packed else (value,))]
             comma = "," * (len(names) == 1)
             return f"{left}{comma} = {', '.join(right)}{comma * packed}"
+        case Loop(blocks=Blocks() as blocks):
+            return _block(
+                _blocks_head(statement, blocks),
+                printer,
+                statement.body,
+                _spelled(statement, blocks),
+            )
         case Loop(name=name, width=width, step=step):
             ends = [size(x).text for x in (statement.low, statement.high, step)]
             kept = ends if step != 1 else ends[statement.low == 0 : 2]
@@ -126,6 +135,21 @@ def statement_text(printer: Printer, statement: Statement) -> str:
             return f"del {', '.join(names)}"
         case _:
             assert_never(statement)
+
+
+def _blocks_head(loop: Loop, blocks: Blocks) -> str:
+    """The head of a loop over blocks, which are slices."""
+    length, width = (size(dim).text for dim in (loop.high, blocks.rows.width))
+    return f"for {blocks.name} in _blocks({length}, {width}, {blocks.rows.entries})"
+
+
+def _spelled(loop: Loop, blocks: Blocks) -> list[str]:
+    """Where a block starts and how wide it is, as far as its statements mention it."""
+    known = {loop.name: f"{blocks.name}.start"}
+    if loop.width:
+        known[loop.width] = f"{blocks.name}.stop - {blocks.name}.start"
+    mentioned = Needs(loop.body).symbols
+    return [f"{x} = {text}" for x, text in known.items() if x in mentioned]
 
 
 def _block(
@@ -148,6 +172,8 @@ def _index(at: Index, entries: Sequence[Text]) -> str:
 
 def _as_object(part: Part, entries: Iterator[Text]) -> str:
     match part:
+        case Slice(held=str(name)):
+            return name
         case Slice(start=start, stop=stop, step=step):
             low, high = ("None" if x is None else limit(x) for x in (start, stop))
             if step != 1:

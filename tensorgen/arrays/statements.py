@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from tensorgen.arrays.arrays import Array, array, below, once
-from tensorgen.arrays.object_operations import Member, Pack, Results
+from tensorgen.arrays.object_operations import Called, Member, Pack, Results, Rows
 from tensorgen.arrays.operations import Bundle, Index, Variable
 from tensorgen.ir.dims import ONE, Dim
 
@@ -64,6 +64,14 @@ class Unpack:
 
 
 @dataclass(frozen=True, slots=True)
+class Blocks:
+    """Blocks of a size as slices of a `name`: so many `rows` in each."""
+
+    name: str
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     """What is done at each position from `low` up to, not including, `high`.
 
@@ -72,7 +80,7 @@ class Loop:
     number `runs`, it is the width of one: of so many places, parts of such a length.
     What a step leaves to others it stores in arrays from before the loop. Names that
     are bound in the body are bound nowhere else. Positions come last to first if it
-    runs `backwards`.
+    runs `backwards`. The step is what `blocks` say, if any.
     """
 
     name: str
@@ -83,6 +91,7 @@ class Loop:
     width: str | None = None
     backwards: bool = False
     runs: tuple[Dim, Dim] | None = None
+    blocks: Blocks | None = None
 
     @property
     def widest(self) -> Dim:
@@ -206,7 +215,7 @@ def _member(place: int, whole: Array) -> Array:
     match whole.op:
         case Pack():
             return whole.args[place]
-        case Results(shapes=shapes):
+        case Results(shapes=shapes) | Called(shapes=shapes):
             return array(Member(place, shapes[place]), whole)
         case Bundle():
             return array(Member(place, whole.dims), whole)

@@ -9,6 +9,7 @@ from tensorgen.arrays.object_operations import (
     Answer,
     AsPlaces,
     Attribute,
+    Called,
     Count,
     Extent,
     GramEntries,
@@ -259,6 +260,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             | Count()
             | Rows()
             | Results()
+            | Called()
             | Member()
         ):
             return "float"

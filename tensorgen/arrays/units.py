@@ -307,3 +307,12 @@ def takes(code: Code) -> list[str]:
     sizes = {x for line in code.statements for x in Needs([line]).symbols}
     # The dtype is handed on by itself.
     return [x for x in named if x not in inner and x not in sizes and x != "dtype"]
+
+
+def returning(code: Code) -> Code:
+    """The same without a name for what is returned at once."""
+    if len(code.returns) == 1 and code.statements:
+        last, op = code.statements[-1], code.returns[0].op
+        if isinstance(last, Let) and isinstance(op, Variable) and op.name == last.name:
+            return Code(code.statements[:-1], (last.value,), code.refusals)
+    return code

@@ -10,8 +10,8 @@ from math import prod
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below, once
-from tensorgen.arrays.code import Code
-from tensorgen.arrays.object_operations import Results
+from tensorgen.arrays.code import Code, code_of
+from tensorgen.arrays.object_operations import Called, Results
 from tensorgen.arrays.operations import (
     Accumulate,
     Bundle,
@@ -59,6 +59,8 @@ def steps(one: Array) -> Dim:
         return count(one.dims) * max(len(one.args) - 1, 1)
     if isinstance(op, Results) and op.is_helper:
         return count(one.args[0].dims) * (SHARE.flops + len(op.shapes) - 1)
+    if isinstance(op, Called):
+        return arithmetic(code_of(op))
     if isinstance(op, Results):  # factorisations
         return count(one.args[0].dims) * one.args[0].dims[-1]
     return _contracted(op, one) if isinstance(op, Contraction) else ZERO
@@ -119,7 +121,7 @@ def _entries(one: Array) -> Dim:
         return count(one.dims) if own else ZERO
     if isinstance(op, Bundle):
         return count(one.dims) * len(op.functions)
-    if isinstance(op, Results):
+    if isinstance(op, Results | Called):
         return sum(map(count, op.shapes), ZERO)
     return count(one.dims)
 

@@ -208,6 +208,8 @@ class Program:
         owner = self.value(node.value, values)
         if isinstance(owner, Mapping):
             return owner[node.attr]
+        if isinstance(owner, slice) and node.attr in ("start", "stop"):
+            return getattr(owner, node.attr)
         if node.attr in ("T", "shape", "size", "ndim"):
             return getattr(owner, node.attr)
         if node.attr == "dtype":

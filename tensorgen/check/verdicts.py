@@ -280,8 +280,9 @@ class _Judge:
             for p in parameters
             if p.of is not None and p.index is None
         }
-        for own in claim.private:
-            values[own.name] = partial(_called, own, point, found)
+        for own in claim.private:  # each may call those before it
+            values[own.name] = partial(_called, own, point, dict(found))
+            found = {**found, own.name: values[own.name]}
         for body in claim.before:
             inner = dict(values)
             point.program.run(body.lines, inner)

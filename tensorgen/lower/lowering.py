@@ -76,6 +76,7 @@ def lower(
     matrices: Mapping[str, str] | None = None,
     hints: Mapping[str, int] | None = None,
     in_blocks: bool = False,
+    along: Collection[Dim] = (),
 ) -> Code:
     """Return statements that compute `roots`, one expression for each.
 
@@ -87,7 +88,8 @@ def lower(
     alone. Sizes that are `counted` are one more than the largest entry of the inputs
     that these index arrays are. Sparse `matrices`, by the names of their values, are at
     hand. Sizes are expected to be as `hints` say; with `in_blocks`, large arrays are
-    made a block at a time where that pays at these sizes.
+    made a block at a time where that pays at these sizes; other functions that this one
+    is to be like go `along` some of them so.
     """
     plan = Plan(graph, roots, facts, matrices, hints)
     names = Names([*reserved, *plan.inputs, *plan.symbols, *LAZY])
@@ -101,7 +103,7 @@ def lower(
     known = hints or {}
     sizes = known if in_blocks else {}
     named = naming.name, naming.again, [*plan.named.values()]
-    code = rewritten(code, Scene(known, sizes, *named))
+    code = rewritten(code, Scene(known, sizes, *named, along=along))
     return _counting(_computing(code), counted or {})
 
 

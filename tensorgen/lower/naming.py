@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from tensorgen.arrays.array_names import read_name
 from tensorgen.arrays.arrays import (
     Array,
     array,
@@ -44,7 +45,7 @@ from tensorgen.lower.axes import permuted
 from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.step_loops import looped
-from tensorgen.lower.value_names import Names, call_word, read_name, stem
+from tensorgen.lower.value_names import Names, call_word, stem
 from tensorgen.operators.words import describe, fits, power_word, says_little
 
 WORTH_A_NAME = 10

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from itertools import count
 
 from tensorgen.arrays import operations
+from tensorgen.arrays.array_names import read_name
 from tensorgen.arrays.arrays import Array, is_sliding
 from tensorgen.arrays.object_operations import Reshape
 from tensorgen.arrays.operations import (
@@ -20,7 +21,6 @@ from tensorgen.arrays.operations import (
     MovingSum,
     Outer,
     Pad,
-    Permute,
     Power,
     Reduce,
     Solve,
@@ -32,7 +32,7 @@ from tensorgen.arrays.operations import (
     View,
 )
 from tensorgen.operators.calls import OPERATORS
-from tensorgen.operators.words import fits, is_generic, power_word
+from tensorgen.operators.words import power_word
 from tensorgen.spec.names import RESERVED
 
 
@@ -68,30 +68,6 @@ class Names:
             and not keyword.iskeyword(name)
             and not keyword.issoftkeyword(name)
         )
-
-
-def read_name(one: Array) -> str | None:
-    """A name for a plain matrix product of variables: `Xt_r` for `X.T @ r`."""
-    sides = [_side(arg) for arg in one.args] if isinstance(one.op, MatMul) else []
-    (left, turned), (right, also) = sides or ((None, ""), (None, ""))
-    if left is None or right is None:
-        return None
-    if not one.order:
-        word = f"{left}_dot_{right}"
-        return word if fits(word) else None
-    if is_generic(left) and is_generic(right):
-        return "product"
-    if is_generic(left) or is_generic(right):
-        return f"product_{left if is_generic(right) else right}"
-    word = f"{left}{turned}_{right}{also}"
-    return word if fits(word) else None
-
-
-def _side(one: Array) -> tuple[str | None, str]:
-    """The variable that a side of a product is, and `t` if it is transposed."""
-    turned = isinstance(one.op, Permute) and one.order == 2
-    op = one.args[0].op if turned else one.op
-    return op.name if isinstance(op, Variable) else None, "t" * turned
 
 
 def call_word(one: Array) -> str | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from tensorgen.arrays.block_bodies import blocked_along
 from tensorgen.arrays.cost_line import cost_line, held
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import VALUE
@@ -39,6 +40,7 @@ from tensorgen.ir.nodes import Node, children, entries, inputs_of
 from tensorgen.lang import ElaboratedFunction, ElaboratedUnknown
 from tensorgen.lower import lower
 from tensorgen.passes.context import Plan
+from tensorgen.plans.block_functions import share_blocks
 from tensorgen.plans.constrained_plans import PlannedConstrained, build_constrained
 from tensorgen.plans.derivative_objects import Objects
 from tensorgen.plans.formulas import (
@@ -154,21 +156,44 @@ class ModuleBuilder:
                 own.setdefault(planned.source.spec.name, {})[name] = row
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
         private: set[str] = set()
-        for made in own.values():
-            found |= share_code(made, self.hints, self.backend, fixed, private)
+        for formula, made in own.items():
+            whole = {**made, **self._by_blocks_as_others(made)}
+            whole |= share_blocks(formula, whole, self.backend, private)
+            found |= {name: one.function for name, one in whole.items()}
+            found |= share_code(whole, self.hints, self.backend, fixed, private)
         return tuple(
             _checked(found[planned.name], size_checks(planned.source))
             for planned in plans
         )
 
-    def function(self, planned: PlannedFunction) -> Function:
+    def function(
+        self, planned: PlannedFunction, along: Collection[Dim] = ()
+    ) -> Function:
         """Lower one function."""
         effort, doing = self.graph.effort, f"writing {planned.name}"
         with planned.source.within(effort, doing, HURRIED):
-            return self.described(planned, self.lowering(planned))
+            return self.described(planned, self.lowering(planned, along))
 
-    def lowering(self, planned: PlannedFunction) -> Lowered:
-        """How the roots of a function are lowered."""
+    def _by_blocks_as_others(self, made: Mapping[str, Made]) -> dict[str, Made]:
+        """Functions of one formula that go by blocks because others of it do."""
+        codes = [code for own in made.values() for code in own.codes]
+        along = tuple(dict.fromkeys(dim for x in codes for dim in blocked_along(x)))
+        found: dict[str, Made] = {}
+        for name, own in made.items():
+            if not along or blocked_along(own.codes[0]) or len(own.forms) > 1:
+                continue
+            function = self.function(own.planned, along)
+            lowered = self.lowering(own.planned, along)
+            found[name] = Made(own.planned, function, self.made[name], lowered)
+        return found
+
+    def lowering(
+        self, planned: PlannedFunction, along: Collection[Dim] = ()
+    ) -> Lowered:
+        """How the roots of a function are lowered.
+
+        Others of its formula go `along` some sizes by blocks.
+        """
 
         def lowered(
             roots: Sequence[Node], names: Sequence[str], fresh: Sequence[bool]
@@ -186,6 +211,7 @@ class ModuleBuilder:
                 matrices=matrices(planned.parameters),
                 hints=self.hints,
                 in_blocks=self.backend.in_blocks,
+                along=along,
             )
             return written(code, self.backend.alias)
 

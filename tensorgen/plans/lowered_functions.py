@@ -151,3 +151,9 @@ def _words(kind: Kind) -> list[str]:
     names = [part.name for part in (kind.beside or (kind,))]
     shared = all(name in SHARED for name in names)
     return [SHARED[name][0] for name in names] if shared else []
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a text lists them."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last

@@ -25,8 +25,9 @@ from tensorgen.calculus.kinds import camel
 from tensorgen.emit import returned
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import Body, Function, Private, chosen, every
+from tensorgen.plans.block_functions import block_functions
 from tensorgen.plans.formulas import cost_of
-from tensorgen.plans.lowered_functions import SHARED, Form, Made
+from tensorgen.plans.lowered_functions import SHARED, Form, Made, listed
 from tensorgen.spec.names import unused
 
 
@@ -103,7 +104,7 @@ class _Writer:
         if not piece.shared:
             return f"Compute the {told[piece.of]} of `{self.function}`."
         users = [told[x] for x in piece.users]
-        return f"Compute what {_listed(users)} of `{self.function}` share."
+        return f"Compute what {listed(users)} of `{self.function}` share."
 
     def made(self, piece: Piece) -> str:
         """The class of what a piece returns, if it has one."""
@@ -255,6 +256,8 @@ class _Writer:
         given = {x for piece in calls for x in piece.given}
         own = _union(texts, self.backend)
         sizes = {*own.dims, *(x for private in calls.values() for x in private.sizes)}
+        codes = [code for piece in calls for code in piece.forms]
+        inner = block_functions([*codes, *(x.code for x in texts)], self.backend)
         body = replace(
             own,
             lines=tuple(lines),
@@ -266,7 +269,8 @@ class _Writer:
             refusals=function.body.refusals,
             holds=function.body.holds,
         )
-        return replace(function, body=body, calls=tuple(calls.values()), composed=True)
+        every = (*inner, *calls.values())
+        return replace(function, body=body, calls=every, composed=True)
 
 
 def _bound(piece: Piece, read: Container[str]) -> str:
@@ -307,8 +311,3 @@ def _cost(form: Form, code: Code, sizes: Mapping[str, int]) -> str:
 
 def _once(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
-
-
-def _listed(words: Sequence[str]) -> str:
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last

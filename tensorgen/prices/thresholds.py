@@ -36,7 +36,8 @@ ROWS_OF_A_RECURSION = 300
 QUICKENED = 2**12
 """From here on a slow function is worth a longer line."""
 BLOCK, BLOCK_OF_PRODUCTS = 2**14, 2**16
-"""Of a block; of one that a matrix product is made of, more."""
+"""Of a block; of one that a matrix product is made of, or that adds matrices where
+index arrays say, more."""
 ELIDED = 2**15
 """From here on NumPy overwrites temporaries, and the system gives memory page by page:
 to work in place saves more than room."""

@@ -106,7 +106,7 @@ functions:
 """)
     code = re.sub(r'"""(.|\n)*?"""', "", code)
     assert "for t in range(" in code
-    assert "for start in range(" in code
+    assert "for block in _blocks(" in code
     assert re.search(r"_squared\b", code)
     assert not re.search(r"\*\* ?[3-8]", code)
 

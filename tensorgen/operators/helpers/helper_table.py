@@ -294,6 +294,19 @@ def _moving_sum(
             sums = sums[:-half] + sums[half:]
     return found
 ''',
+    "_blocks": '''
+def _blocks(length: int, width: int, numbers: int) -> list[slice]:
+    """Return slices that cover a length, each of so many numbers in rows of a width.
+
+    Memory for several blocks is asked for and given back first: allocators that hand
+    large arrays back to the system keep as much from then on, so that no block waits
+    for pages to be cleared.
+    """
+    step = max(numbers // max(width, 1), 1)
+    if step < length:
+        np.empty(4 * numbers)
+    return [slice(k, min(k + step, length)) for k in range(0, length, step)]
+''',
     "_add_at": '''
 def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     """Add values to out[index], where `index`, of the first axes, may repeat itself.

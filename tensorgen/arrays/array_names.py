@@ -1,0 +1,89 @@
+"""Names of products, sums and the like by what these are of."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.operations import (
+    Elementwise,
+    InnerProduct,
+    MatMul,
+    Multiply,
+    Permute,
+    Power,
+    Reduce,
+    SumByKey,
+    Variable,
+    View,
+)
+from tensorgen.operators.words import fits, is_generic
+
+SQUARE = Power(Fraction(2))
+
+
+def read_name(one: Array) -> str | None:
+    """A name for a plain matrix product of variables: `Xt_r` for `X.T @ r`."""
+    sides = [_side(arg) for arg in one.args] if isinstance(one.op, MatMul) else []
+    (left, turned), (right, also) = sides or ((None, ""), (None, ""))
+    if left is None or right is None:
+        return None
+    if not one.order:
+        word = f"{left}_dot_{right}"
+        return word if fits(word) else None
+    if is_generic(left) and is_generic(right):
+        return "product"
+    if is_generic(left) or is_generic(right):
+        return f"product_{left if is_generic(right) else right}"
+    word = f"{left}{turned}_{right}{also}"
+    return word if fits(word) else None
+
+
+def sum_name(one: Array) -> str:
+    """A name for what is added up block by block: `r_squares` for `r @ r`.
+
+    It says what has names that is added up, for there may be several.
+    """
+    sides = [_side(arg) for arg in one.args]
+    first, *others = (name for name, _ in sides)
+    word = None
+    match one.op:
+        case MatMul() | InnerProduct() if not one.order:
+            told = "squares" if [first] == others else f"dot_{others[0]}"
+            word = f"{first}_{told}" if first and others[0] else None
+        case MatMul() if first and others[0]:
+            word = "_".join(f"{name}{turned}" for name, turned in sides)
+        case Reduce() | SumByKey() if first:
+            word = f"{first}_{'sums' if one.order else 'sum'}"
+        case Reduce() if one.args[0].op == SQUARE and (own := stem(*one.args[0].args)):
+            word = f"{own}_squares"
+    return word if word and fits(word) else "sums" if one.order else "total"
+
+
+def steady_name(one: Array) -> str:
+    """A name for what all blocks read: `a_over_b` for `a / b[:, None]`."""
+    op, names = one.op, [stem(arg) for arg in one.args]
+    word = None
+    match op:
+        case Multiply(coefficient=1) if all(names):
+            above, below = names[: op.above], names[op.above :]
+            word = "_".join(map(str, [*above, *["over"] * bool(below), *below]))
+        case Elementwise(function=name) if all(names):
+            word = "_".join([name, *map(str, names)])
+        case Reduce() if names[0]:
+            word = f"{names[0]}_{'sums' if one.order else 'sum'}"
+    return word if word and fits(word) else "steady"
+
+
+def stem(one: Array) -> str | None:
+    """The variable that an array shows entries of, if it is one or a view of one."""
+    while isinstance(one.op, View):
+        one = one.args[0]
+    return one.op.name if isinstance(one.op, Variable) else None
+
+
+def _side(one: Array) -> tuple[str | None, str]:
+    """The variable that a side of a product is, and `t` if it is transposed."""
+    turned = isinstance(one.op, Permute) and one.order == 2
+    op = one.args[0].op if turned else one.op
+    return op.name if isinstance(op, Variable) else None, "t" * turned
