@@ -35,8 +35,8 @@ class Forms:
     """The units that each result needs in each of its forms.
 
     What is `freed` is given up behind its last use, wherever that is then. Shared
-    levels that are shorter than a function are `joined` with the one before; what all
-    results have in `common` may be the first. Names that are `fixed` stay as they are.
+    levels that are shorter than a function are `joined` with the one before; what other
+    results need is set `apart`. Names that are `fixed` stay as they are.
     """
 
     cut: Units
@@ -45,7 +45,7 @@ class Forms:
     freed: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
     joined: bool = False
-    common: bool = False
+    apart: bool = False
 
     @cached_property
     def needs(self) -> dict[str, list[set[int]]]:
@@ -63,12 +63,9 @@ class Forms:
 
     @cached_property
     def levels(self) -> list[set[int]]:
-        """What several results need, by the first of them."""
+        """What several results need, by the first of them, or by all of them."""
         every = [*self.every.values()]
-        levels = self.cut.levels(every)
-        if self.common:
-            first = set[int].intersection(*every)
-            levels = [first, *(level - first for level in levels)]
+        levels = self.cut.sets(every) if self.apart else self.cut.levels(every)
         for k in range(len(levels) - 1, 0, -1):
             count = len(self.cut.statements(levels[k]))
             if self.joined and levels[k - 1] and count < LINES_OF_A_FUNCTION:
@@ -83,8 +80,8 @@ class Forms:
             levels = [set[int]().union(*levels[:2]), *levels[2:]]
         return [level for level in levels if level]
 
-    def parts(self, names: Sequence[str], count: int) -> list[Code]:
-        """The code for some results in so many forms, whole levels at a time."""
+    def parts(self, names: Sequence[str], count: int, whole: bool = True) -> list[Code]:
+        """The code for some results in so many forms, `whole` levels at a time."""
         found = []
         for k in range(count):
             needs, places = (
@@ -93,7 +90,8 @@ class Forms:
             )
             own = set[int]().union(*needs)
             shared = [level for level in self.levels if not level.isdisjoint(own)]
-            lines = [line for level in shared for line in self._inside(level)]
+            levels = shared if whole else [level & own for level in shared]
+            lines = [line for level in levels for line in self._inside(level)]
             returns = tuple(self.whole.returns[k] for each in places for k in each)
             rest = self.cut.statements(own.difference(*shared))
             lines += self.without_freed(rest, named(returns))

@@ -11,19 +11,15 @@ that returns fewer results calls what it needs. So value and derivatives are one
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from types import MappingProxyType
 
 from tensorgen.arrays.arrays import Array, below, bound, variable
 from tensorgen.arrays.code import Code
-from tensorgen.arrays.cost_line import Amount, held
-from tensorgen.arrays.forms import Forms, Places
+from tensorgen.arrays.forms import Forms
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.reading import rows
-from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
     Loop,
     Release,
@@ -33,27 +29,12 @@ from tensorgen.arrays.statements import (
     operands,
 )
 from tensorgen.arrays.units import (
-    Expansion,
-    Units,
     changed_to,
-    dims_of,
-    mentioned,
-    named,
     returning,
     takes,
-    variables_of,
 )
-from tensorgen.arrays.work import arithmetic
 from tensorgen.prices.thresholds import (
-    CALLS_SAVED,
-    LINES_OF_A_FUNCTION,
-    LINES_SAVED,
     MOST_OUTPUTS,
-    SHARE_OF_A_WHOLE,
-    SHARE_OF_FREED,
-    SHARE_OF_LINES,
-    SHARE_OF_MEMORY,
-    assumed,
 )
 
 
@@ -96,296 +77,161 @@ class Outline:
     """What is left of results that are no piece, by their names."""
     returns: Mapping[str, tuple[Array | None, ...]]
     """What callers of a result's piece have at hand, and nothing for what it makes."""
+    leads: Mapping[tuple[str, ...], Mapping[int, Code]] = field(default_factory=dict)
+    """What functions of some results do themselves, as they need it alone of what the
+    piece in a place makes."""
 
-    def called(self, results: Iterable[str]) -> list[Piece]:
+    def called(self, results: Sequence[str]) -> list[Piece]:
         """The pieces that a function of some results calls."""
-        wanted = {*results}
+        wanted, leads = {*results}, self.leads.get(tuple(results), {})
         codes = [self.own[x] for x in wanted if x in self.own]
         at_hand = (one for x in wanted for one in self.returns[x] if one)
         codes.append(Code((), tuple(at_hand)))
         found = [p for p in self.pieces if not p.shared and p.of in wanted]
         needed = {x for code in codes for x in takes(code)}
         needed |= {x for piece in found for x in piece.takes}
-        for piece in reversed([p for p in self.pieces if p.shared]):
-            if not needed.isdisjoint(piece.given):
+        shared = [p for p in self.pieces if p.shared]
+        for k, piece in reversed([*enumerate(shared)]):
+            if k in leads:
+                needed |= {*takes(leads[k])}
+            elif not needed.isdisjoint((*piece.given, *piece.outputs)):
                 found.append(piece)
                 needed |= {*piece.takes}
         return sorted(found, key=self.pieces.index)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A function as it is: its code in each form, and the results that it returns."""
-
-    forms: Sequence[Code]
-    results: Sequence[str]
+def kept_to_the_end(code: Code) -> Code:
+    """The same, where memory is given up when functions end."""
+    lines = (line for line in code.statements if not isinstance(line, Release))
+    return replace(code, statements=tuple(lines))
 
 
-def outlined(
-    whole: Code,
-    places: Places,
-    asked: Mapping[str, Asked],
-    sizes: Mapping[str, int],
-    inputs: Sequence[str],
-    built: Mapping[str, int] = MappingProxyType({}),
-    fixed: Collection[str] = (),
-) -> tuple[Outline, dict[str, list[Code]]] | None:
-    """Take code apart, and say which functions are better made of its pieces.
-
-    The first that is `asked` for returns all results, which `whole` computes in all of
-    their forms. Those that would take longer stay as they are; of the others, what
-    they do then is returned, in each form. None where no lines are saved, or the first
-    would take longer. What pieces take of the `inputs` comes first, in their order.
-    What is `built` of a result's arrays, in so many lines, is built by a piece. Names
-    that are `fixed` are what they are, others need no numbers in a shorter function.
-    """
-    ends = [x for x in whole.statements if isinstance(x, Release)]
-    freed = frozenset(name for end in ends for name in end.names)
-    whole = _kept(whole)
-    cut = Units.of(whole, inputs, fixed)
-    if cut is None:
-        return None
-    forms = Forms(cut, whole, places, freed, frozenset(fixed))
-    fitting = _fitting(forms, asked, sizes)
-    common = replace(forms, common=True)
-    own = [len(cut.statements(level)) for level in common.levels if level]
-    if len(fitting) < len(asked) and min(own, default=0) >= LINES_OF_A_FUNCTION:
-        again = _fitting(common, asked, sizes)
-        if len(again) > len(fitting):
-            forms, fitting = common, again
-    joined = replace(forms, joined=True)
-    if joined.levels != forms.levels:
-        again = _fitting(joined, asked, sizes)
-        if again.keys() == fitting.keys():
-            forms, fitting = joined, again
-    if len(fitting) < 2 or next(iter(asked)) not in fitting:
-        return None
-    used = [asked[name].results for name in fitting]
-    outline = _outline(forms, forms.called(used), used, inputs, built)
-    before = sum(
-        _lines(asked[name].forms, [built.get(x, 0) for x in asked[name].results])
-        for name in fitting
-    )
-    after = sum(
-        _lines(piece.forms, [0 if piece.shared else built.get(piece.of, 0)])
-        for piece in outline.pieces
-    )
-    after += LINES_OF_A_FUNCTION * len(outline.pieces)
-    for names in used:
-        left = (outline.own[x] for x in names if x in outline.own)
-        after += sum(_lines([code], ()) for code in left)
-    if before - after < LINES_SAVED or after > SHARE_OF_LINES * before:
-        return None
-    return outline, fitting
-
-
-def _fitting(
-    forms: Forms, asked: Mapping[str, Asked], sizes: Mapping[str, int]
-) -> dict[str, list[Code]]:
-    """The code of functions that are as good when they are made of levels."""
-    parts = {
-        name: forms.parts(own.results, len(own.forms)) for name, own in asked.items()
-    }
-    return {
-        name: codes
-        for name, codes in parts.items()
-        if all(map(partial(_is_as_good, sizes=sizes), codes, asked[name].forms))
-    }
-
-
-def _lines(forms: Sequence[Code], building: Sequence[int]) -> int:
+def lines_of(forms: Sequence[Code], building: Sequence[int] = ()) -> int:
     """How many lines a function takes in all of its forms, what they begin with once.
 
     So many are for `building` results of each form.
     """
     lines = [code.statements for code in forms]
     alike = takewhile(lambda row: len({*row}) == 1, zip(*lines, strict=False))
-    again = sum(_rows(line) for line, *_ in alike) * (len(lines) - 1)
-    whole = sum(_rows(line) for own in lines for line in own)
+    again = sum(rows_of(line) for line, *_ in alike) * (len(lines) - 1)
+    whole = sum(rows_of(line) for own in lines for line in own)
     return whole - again + len(lines) * sum(building)
 
 
-def _rows(line: Statement) -> int:
+def rows_of(line: Statement) -> int:
     """How many lines a statement takes, those of a loop over steps as one."""
     if isinstance(line, Loop) and line.blocks is not None:
-        return 1 + sum(map(_rows, line.body))
+        return 1 + sum(map(rows_of, line.body))
     return max(map(rows, operands(line)), default=1)
 
 
-def _is_as_good(code: Code, own: Code, sizes: Mapping[str, int]) -> bool:
-    """Whether code takes no longer than a function does by itself, and holds no more.
+class Outlining:
+    """The pieces of levels, and of results with statements of their own.
 
-    What loops take is told by their arithmetic alone.
+    Of levels, functions of the results that are `led` do what they need themselves.
     """
-    known = assumed(
-        sizes, [x for one in (code, own) for d in dims_of(one) for x in d.sources]
-    )
-    speed = Speed(known)
-    frees = any(isinstance(line, Release) for line in everything(own.statements))
-    flops, before = (int(Amount.of(arithmetic(x), sizes)) for x in (code, own))
-    most, kept = (int(Amount.of(held(x, sizes), sizes)) for x in (code, own))
-    return (
-        flops <= SHARE_OF_A_WHOLE * before
-        and most <= (SHARE_OF_FREED if frees else SHARE_OF_MEMORY) * kept
-        and _time(code, speed) <= SHARE_OF_A_WHOLE * _time(own, speed)
-    )
 
-
-def _kept(code: Code) -> Code:
-    """The same, where memory is given up when functions end."""
-    lines = (line for line in code.statements if not isinstance(line, Release))
-    return replace(code, statements=tuple(lines))
-
-
-def _time(code: Code, speed: Speed) -> float:
-    """The time of all arrays that code makes outside of loops, each once."""
-    lines = [line for line in code.statements if not isinstance(line, Loop)]
-    roots = [one for line in lines for one in operands(line)]
-    return sum(map(speed.work, below([*roots, *code.returns])))
-
-
-def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
-    """What is left of a function's code behind the call of a piece, which it repeats.
-
-    None where it repeats little, or less than both would then compute, and where it
-    would take longer or hold more.
-    """
-    freed, code = code, _kept(code)
-    own, cut = Units.of(piece.code), Units.of(code)
-    if own is None or cut is None:
-        return None
-    again, names = _repeated(own, cut, piece.code, code)
-    twice = 0  # statements of both that the piece does not hand out
-    while True:
-        lines = cut.statements(u for u, _ in enumerate(cut.units) if u not in again)
-        read = {x for line in lines for x in mentioned(line)} | named(code.returns)
-        hidden = [
-            unit
-            for unit, bound_ in again.items()
-            if any(x in read and names[x] not in piece.outputs for x in bound_)
+    def __init__(
+        self,
+        forms: Forms,
+        levels: Sequence[set[int]],
+        inputs: Sequence[str],
+        led: Sequence[Sequence[str]],
+    ) -> None:
+        """Begin with the levels."""
+        self.forms, self.levels, self.inputs, self.led = forms, levels, inputs, led
+        self.taken = {*inputs, *forms.cut.owner}
+        needs = [set[int]().union(*(forms.every[x] for x in own)) for own in led]
+        self.needs = needs
+        # The levels that each of the led functions does not call, but begins with.
+        self.skipped = [
+            {k for k, level in enumerate(levels) if level & own and not level <= own}
+            for own in needs
         ]
-        if not hidden:
-            break
-        for unit in hidden:
-            del again[unit]
-            twice += len(cut.units[unit])
-    rest = Code(lines, code.returns, code.refusals)
-    local = {x for line in lines for x, _ in bindings(line)}
-    if len(code.statements) - len(lines) <= CALLS_SAVED + twice or (
-        not piece.held and not local.isdisjoint(piece.outputs)
-    ):
-        return None
-    whole = Code((*piece.code.statements, *lines), code.returns, code.refusals)
-    if not _is_as_good(whole, freed, sizes):
-        return None
-    change: dict[Array, Array] = {}
-    held_in = f"{piece.held}." * bool(piece.held)
-    for one in variables_of(code):
-        op = one.op
-        assert isinstance(op, Variable)
-        if op.name in names and op.name in read and op.name not in local:
-            name = f"{held_in}{names[op.name]}"
-            shared = op.base and name
-            change[one] = variable(name, one.dims, one.kind, shared, op.boxed)
-    return changed_to(rest, change)
+        self.parts: list[dict[Array, Array]] = []
+        self.pieces: list[Piece] = []
+        for level in levels:
+            self.pieces.append(self._shared(level))
 
+    def outline(self, used: Sequence[Sequence[str]], built: Collection[str]) -> Outline:
+        """The outline of functions that have `used` results, some of them `built`."""
+        own: dict[str, Code] = {}
+        returns: dict[str, tuple[Array | None, ...]] = {}
+        shared = set[int]().union(*self.levels)
+        for name in self.forms.places:
+            skipped = [
+                skip
+                for skip, names in zip(self.skipped, self.led, strict=True)
+                if name in names
+            ]
+            change = self._known(skipped)
+            rests = [changed_to(x, change) for x in self.forms.rests(name, shared)]
+            codes = [self.forms.renamed(code) for code in rests]
+            times = sum(name in names for names in used)
+            returns[name] = ()
+            if name in built or len(codes) > 1:
+                self.pieces.append(self._piece(name, codes))
+                continue
+            (code,) = codes
+            if skipped or (lines_of([code]) > 1 and times > 1):
+                made = code.returns if skipped else _made_by(code)
+                returns[name] = tuple(None if x in made else x for x in code.returns)
+                code = returning(replace(code, returns=made))
+                self.pieces.append(self._piece(name, [code]))
+            else:  # beside what is shared, names stay apart from that
+                own[name] = returning(rests[0])
+        return Outline(tuple(self.pieces), own, returns, self._leads())
 
-def _repeated(
-    own: Units, cut: Units, piece: Code, code: Code
-) -> tuple[dict[int, tuple[str, ...]], dict[str, str]]:
-    """The units of code that a piece has too, and what their names are in the piece.
+    def _known(self, skipped: Iterable[set[int]]) -> dict[Array, Array]:
+        """Variables as parts of objects, where no caller has skipped their levels."""
+        without = set[int]().union(*skipped)
+        given = (own for k, own in enumerate(self.parts) if k not in without)
+        return {x: part for own in given for x, part in own.items()}
 
-    They are the same by what they compute, whatever of it has a name: in one `q**2`
-    stands where in the other `q_squared` does.
-    """
-    same = {x: x for x in own.owner}
-    alike = {
-        own.key(unit, same): unit for unit, places in enumerate(own.units) if places
-    }
-    alike.pop(None, None)
-    values: dict[Array, str] = {}
-    theirs = Expansion(piece)
-    for unit, _ in own.in_order():
-        if (line := own.single(unit)) is not None:
-            for name, value in theirs.values_of(line).items():
-                values.setdefault(value, name)
-    again: dict[int, tuple[str, ...]] = {}
-    names: dict[str, str] = {}
-    ours = Expansion(code)
-    for unit, bound_ in cut.in_order():
-        line = cut.single(unit)
-        made = {} if line is None else ours.values_of(line)
-        if made and all(value in values for value in made.values()):
-            names |= {name: values[value] for name, value in made.items()}
-        elif (other := alike.get(cut.key(unit, names))) is not None:
-            names |= zip(bound_, own.bound(other), strict=True)
-            ours.call(dict(zip(bound_, own.bound(other), strict=True)))
-        else:
-            continue
-        again[unit] = bound_
-    return again, names
-
-
-def _outline(
-    forms: Forms,
-    levels: Sequence[set[int]],
-    used: Sequence[Sequence[str]],
-    inputs: Sequence[str],
-    built: Collection[str],
-) -> Outline:
-    """The pieces: the shared levels, and results with statements of their own."""
-    cut, whole = forms.cut, forms.whole
-    shared = set[int]().union(*levels)
-    taken = {*inputs, *cut.owner}
-    pieces: list[Piece] = []
-    own: dict[str, Code] = {}
-    returns: dict[str, tuple[Array | None, ...]] = {}
-    known: dict[Array, Array] = {}
-
-    def piece(
-        of: str, codes: Sequence[Code], outputs: tuple[str, ...] = (), held: str = ""
+    def _piece(
+        self,
+        of: str,
+        codes: Sequence[Code],
+        outputs: tuple[str, ...] = (),
+        held: str = "",
     ) -> Piece:
-        order = {x: k for k, x in enumerate(inputs)}
+        order = {x: k for k, x in enumerate(self.inputs)}
         every = dict.fromkeys(x for code in codes for x in takes(code))
         found = sorted(every, key=lambda x: order.get(x, len(order)))
         first, *others = codes
         rest = tuple(others)
         return Piece(of, bool(outputs), tuple(found), first, outputs, held, rest)
 
-    for level in levels:
-        users = [x for x, own in forms.every.items() if not own.isdisjoint(level)]
+    def _shared(self, level: set[int]) -> Piece:
+        """The piece of a level; of many outputs, as parts of an object."""
+        cut, whole = self.forms.cut, self.forms.whole
+        needs = zip(self.skipped, self.needs, strict=True)
+        skipped = [skip for skip, own in needs if level <= own]
+        users = [x for x, own in self.forms.every.items() if not own.isdisjoint(level)]
         of = users[0]
         lines, outputs = cut.statements(level), cut.outputs(level, whole)
         values = {x: value for line in lines for x, value in bindings(line)}
         outer = tuple(bound(x, values[x]) for x in outputs)
-        lines = forms.without_freed(lines, outputs)
-        code = changed_to(Code(lines, outer), known)
+        lines = self.forms.without_freed(lines, outputs)
+        code = changed_to(Code(lines, outer), self._known(skipped))
         held = ""
         if len(outputs) > MOST_OUTPUTS and not _are_sizes(outputs, whole):
-            held = "parts" if not pieces else f"{of}_parts"
-            while held in taken:
+            held = f"{of}_parts" if self.parts else "parts"
+            while held in self.taken:
                 held += "_"
-            taken.add(held)
-        found = piece(of, [code], outputs, held)
-        pieces.append(replace(found, users=tuple(users)))
-        if held:
-            known |= _parts_of(whole, outputs, held)
-    for name in forms.places:
-        rests = [changed_to(code, known) for code in forms.rests(name, shared)]
-        codes = [forms.renamed(code) for code in rests]
-        times = sum(name in names for names in used)
-        returns[name] = ()
-        if name in built or len(codes) > 1:
-            pieces.append(piece(name, codes))
-            continue
-        (code,) = codes
-        if _lines([code], ()) > 1 and times > 1:
-            made = _made_by(code)
-            returns[name] = tuple(None if x in made else x for x in code.returns)
-            pieces.append(piece(name, [returning(replace(code, returns=made))]))
-        else:  # beside what is shared, names stay apart from that
-            own[name] = returning(rests[0])
-    return Outline(tuple(pieces), own, returns)
+            self.taken.add(held)
+        self.parts.append(_parts_of(whole, outputs, held) if held else {})
+        return replace(self._piece(of, [code], outputs, held), users=tuple(users))
+
+    def _leads(self) -> dict[tuple[str, ...], dict[int, Code]]:
+        """What functions that are led do of levels, by the places of these."""
+        found = {}
+        for names, own, skip in zip(self.led, self.needs, self.skipped, strict=True):
+            lines = {k: self.forms.cut.statements(self.levels[k] & own) for k in skip}
+            change = self._known([skip])
+            codes = {k: changed_to(Code(x, ()), change) for k, x in lines.items()}
+            found[tuple(names)] = {k: codes[k] for k in sorted(skip)}
+        return found
 
 
 def _parts_of(code: Code, outputs: Sequence[str], held: str) -> dict[Array, Array]:

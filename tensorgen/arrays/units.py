@@ -15,9 +15,7 @@ from tensorgen.arrays.statements import (
     Let,
     Loop,
     Release,
-    Scatter,
     Statement,
-    Store,
     Unpack,
     bindings,
     changed,
@@ -122,6 +120,15 @@ class Units:
                 levels[users[0]].add(unit)
         return levels
 
+    def sets(self, needs: Sequence[set[int]]) -> list[set[int]]:
+        """What several results need, by which they are: what more need comes first."""
+        sets: dict[tuple[int, ...], set[int]] = {}
+        for unit in sorted(set[int]().union(*needs)):
+            users = tuple(k for k, own in enumerate(needs) if unit in own)
+            sets.setdefault(users, set()).add(unit)
+        order = sorted(sets, key=lambda users: (-len(users), users))
+        return [sets[users] for users in order if len(users) > 1]
+
     def statements(self, units: Iterable[int]) -> tuple[Statement, ...]:
         """The statements of some units, in order, and the entries that they read."""
         own = {k for unit in units for k in self.units[unit]}
@@ -155,11 +162,16 @@ class Units:
     def key(self, unit: int, names: Mapping[str, str]) -> object:
         """What equal units share: their statements, whatever their own names are.
 
-        What they read has other `names`, or is like nothing else. None where a loop or
-        the like has names of its own.
+        What they read has other `names`, or is like nothing else. None where a loop has
+        names of its own.
         """
         lines = [self.lines[k] for k in self.units[unit]]
-        if not all(isinstance(line, Let | Unpack | Store | Scatter) for line in lines):
+        inner = everything(
+            x for line in lines if isinstance(line, Loop) for x in line.body
+        )
+        if any(isinstance(line, Release) for line in lines) or any(
+            map(bindings, inner)
+        ):
             return None
         own = {x: f"%{k}" for k, x in enumerate(self.bound(unit))}
         known = {**{x: f"?{x}" for x in self.owner}, **names, **own}
@@ -310,9 +322,16 @@ def takes(code: Code) -> list[str]:
 
 
 def returning(code: Code) -> Code:
-    """The same without a name for what is returned at once."""
-    if len(code.returns) == 1 and code.statements:
-        last, op = code.statements[-1], code.returns[0].op
-        if isinstance(last, Let) and isinstance(op, Variable) and op.name == last.name:
-            return Code(code.statements[:-1], (last.value,), code.refusals)
-    return code
+    """The same without names for what is returned at once."""
+    names = [
+        one.op.name if isinstance(one.op, Variable) else "" for one in code.returns
+    ]
+    last = code.statements[-1] if code.statements else None
+    match last:
+        case Let(name=name) if names == [name]:
+            pass
+        case Unpack(names=made) if names == [*made]:
+            pass
+        case _:
+            return code
+    return Code(code.statements[:-1], (last.value,), code.refusals)

@@ -254,6 +254,9 @@ def lines_behind(function: Function, name: str) -> list[str]:
     own = function.arguments
     known, names = plan(own), [p.name for p in own]
     needed = {*function.body.dims, *function.body.positive}
+    for symbol in reversed([*known.sources]):  # what a size is solved for by comes too
+        if symbol in needed and symbol in known.solved:
+            needed |= {*known.solved[symbol].dim.symbols}
     target = f"{', '.join(names)}{',' * (len(names) == 1)}"
     return [
         f"{target} = {name}({', '.join(names)})",

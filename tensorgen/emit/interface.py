@@ -10,8 +10,9 @@ of a second derivative those for `pairs(wrt)`, from which the transposed ones fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 from tensorgen.arrays.written import Written
@@ -223,10 +224,9 @@ class Private:
         arrays = (name for name, _ in self.arrays)
         return (*arrays, *self.sizes, *["dtype"] * self.body.needs_dtype)
 
-    @property
-    def call(self) -> str:
-        """Its call, by who has all that it takes under the same names."""
-        return f"{self.name}({', '.join(self.takes)})"
+    def called(self, given: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Its call, by who has what it takes under the same names, or as is `given`."""
+        return f"{self.name}({', '.join(given.get(x, x) for x in self.takes)})"
 
 
 @dataclass(frozen=True, slots=True)

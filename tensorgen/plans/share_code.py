@@ -1,7 +1,7 @@
 """The functions of one formula, made of private ones where that is shorter.
 
-What returns most is taken apart (`tensorgen.arrays.outline`): then value, gradient and
-Hessian are one text, whoever asks for them.
+What returns most is taken apart (`tensorgen.arrays.choose_outline`): then value,
+gradient and Hessian are one text, whoever asks for them.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tensorgen.arrays.arrays import Array, below
+from tensorgen.arrays.choose_outline import Asked, outlined
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cost_line import cost_line, held
 from tensorgen.arrays.object_operations import ASKED
 from tensorgen.arrays.operations import Variable
-from tensorgen.arrays.outline import Asked, Outline, Piece, outlined, recalled
+from tensorgen.arrays.outline import Outline, Piece
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
+from tensorgen.arrays.repeats import recalled
 from tensorgen.arrays.statements import operands
-from tensorgen.arrays.units import symbols, takes, variables_of
+from tensorgen.arrays.units import returning, symbols, takes, variables_of
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import camel
 from tensorgen.emit import returned
@@ -116,7 +118,9 @@ class _Writer:
     def private(self, piece: Piece, form: int = 0) -> Private:
         """A piece as a function; its arrays are those of one form."""
         held = {p.held: self.made(p) for p in self.outline.pieces if p.held}
-        texts = [written(code, self.backend.alias) for code in piece.forms]
+        bare = piece.shared and not piece.held
+        codes = map(returning, piece.forms) if bare else piece.forms
+        texts = [written(code, self.backend.alias) for code in codes]
         every = [one.op for code in piece.forms for one in variables_of(code)]
         types = {op.name: self._type(op) for op in every if isinstance(op, Variable)}
         built = self._built(piece, texts)
@@ -201,19 +205,26 @@ class _Writer:
         self, function: Function, results: Sequence[str], form: int
     ) -> Function:
         called = self.outline.called(results)
+        leads = self.outline.leads.get(tuple(results), {})
         calls = {piece: self.private(piece, form) for piece in called}
         codes = [self.outline.own[x] for x in results if x in self.outline.own]
+        codes += leads.values()
         given = (self.outline.returns.get(x, ()) for x in results)
         codes.append(Code((), tuple(x for row in given for x in row if x)))
         read = {x for code in codes for x in (*takes(code), *symbols(code))}
         read |= {x for own in calls.values() for x in own.takes}
-        lines = [
-            f"{_bound(piece, read)} = {own.call}"
-            for piece, own in calls.items()
-            if piece.shared
-        ]
+        parts = {x: f"{p.held}.{x}" for p in called if p.held for x in p.outputs}
+        read |= {part.partition(".")[0] for x, part in parts.items() if x in read}
+        lines: list[str] = []
         returns: list[str] = []
         texts: list[Written] = []
+        for k, piece in enumerate(p for p in self.outline.pieces if p.shared):
+            if k in leads:
+                texts.append(written(leads[k], self.backend.alias))
+                lines += texts[-1].lines
+            elif piece in calls:
+                call = calls[piece].called(parts)
+                lines.append(f"{_bound(piece, read)} = {call}")
         for result in results:
             if result in self.outline.own:
                 text = written(self.outline.own[result], self.backend.alias)
@@ -222,7 +233,7 @@ class _Writer:
                 returns += text.returns
                 continue
             (piece,) = (p for p in called if not p.shared and p.of == result)
-            own, printer = [calls[piece].call], Printer(self.backend.alias)
+            own, printer = [calls[piece].called(parts)], Printer(self.backend.alias)
             at_hand = self.outline.returns[result] or (None,)
             returns += [printer.text(x) if x else own.pop() for x in at_hand]
         if len(returns) > 1 and len(", ".join(returns)) > LINE:
@@ -236,7 +247,7 @@ class _Writer:
         """A function that calls a piece and does the rest itself."""
         own, text = self.private(piece), written(rest, self.backend.alias)
         lines = [
-            f"{_bound(piece, {*takes(rest), *symbols(rest)})} = {own.call}",
+            f"{_bound(piece, {*takes(rest), *symbols(rest)})} = {own.called()}",
             *text.lines,
         ]
         found = self._over(function, lines, text.returns, [text], {piece: own})
@@ -285,6 +296,8 @@ def _names(formula: str, outline: Outline, taken: Collection[str]) -> dict[Piece
         first = not any(other.shared for other in found)
         between = "" if piece.shared and first else f"_{piece.of}"
         name = f"_{formula}{between}{'_parts' * piece.shared}"
+        if name in found.values():  # some results that share more have it
+            name = f"_{'_'.join([formula, *piece.users])}_parts"
         found[piece] = unused(name, taken)
     return found
 

@@ -110,8 +110,9 @@ TERMS_SHARED = 3, 2
 
 SHARE_OF_A_WHOLE = 1.05
 """Of its own time a function may take, where it is made of what others share."""
-SHARE_OF_MEMORY, SHARE_OF_FREED = 2, 1.1
-"""Of what it holds by itself it may hold then; and if it was written for memory."""
+SHARE_OF_MEMORY, SHARE_OF_FREED = 2, 1 / SHARE_OF_A_PEAK
+"""Of what it holds by itself it may hold then; and if it was written for memory, no
+more than that has saved."""
 LINES_OF_A_FUNCTION = 2
 """What a private function takes beside its statements: its first line, and what is
 told of it."""

@@ -6,15 +6,19 @@ import ast
 import re
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.as_good import Price, is_as_good, price_of
+from tensorgen.arrays.choose_outline import Asked, outlined
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Add, Elementwise, Index, Multiply
-from tensorgen.arrays.outline import Asked, Outline, Piece, outlined, recalled
+from tensorgen.arrays.outline import Outline, Piece
 from tensorgen.arrays.places import WHOLE
+from tensorgen.arrays.repeats import recalled
 from tensorgen.arrays.statements import Let, Release, Statement, Store
 from tensorgen.ir.dims import Dim
 from tensorgen.plans import share_code
@@ -118,6 +122,84 @@ def test_memory_is_given_up_behind_its_last_use_or_where_functions_end() -> None
     assert parts.code.statements[2] == Release(("p0",))
     both = (*parts.code.statements, *of_value.code.statements)
     assert [line for line in both if isinstance(line, Release)] == [Release(("p0",))]
+
+
+def test_who_needs_little_of_what_is_shared_computes_that_itself() -> None:
+    lines = chain("p", x, 9)
+    lines += chain("v", own("p8"), 9)
+    lines += chain("g", times(own("p8"), own("p2")), 9)
+    lines += chain("h", times(own("p0"), x), 9)
+    code = Code(tuple(lines), (own("v8"), own("g8"), own("h8")))
+    places = {"value": [[0]], "grad": [[1]], "hess": [[2]]}
+    hess = Code((lines[0], *lines[27:]), (own("h8"),))
+    others = {
+        "value": Asked([alone(code, "pv", 0)], ["value"]),
+        "grad": Asked([alone(code, "pg", 1)], ["grad"]),
+        "hess": Asked([hess], ["hess"]),
+    }
+    asked = {"all": Asked([code], [*places]), **others}
+    found = outlined(code, places, asked, {}, ["x"])
+    assert found is not None and [*found[1]] == ["all", "value", "grad", "hess"]
+    outline, codes = found
+    assert codes["hess"] == [hess]
+    # Both of them call one function, which is given a value.
+    piece = next(p for p in outline.pieces if p.of == "hess")
+    assert outline.leads == {("hess",): {0: Code((lines[0],), ())}}
+    assert outline.called(["hess"]) == [piece] and piece.takes == ("x", "p0")
+    assert piece in outline.called([*places]) and piece.code.statements == (
+        *lines[27:-1],
+    )
+
+
+def test_what_was_written_for_memory_may_hold_what_that_has_saved() -> None:
+    own = Price(100.0, 100, 10, 300, True, False)
+    assert is_as_good(replace(own, most=400), own)
+    assert not is_as_good(replace(own, most=401), own)
+    # At known sizes it may hold what caches do.
+    assert is_as_good(replace(own, most=900, is_cached=True), own)
+    plain = replace(own, frees=False)
+    assert is_as_good(replace(own, most=600), plain)
+    assert not is_as_good(replace(own, most=601, is_cached=True), plain)
+    assert not is_as_good(replace(own, flops=106), own)
+    assert not is_as_good(replace(own, loops=11), own)
+    assert not is_as_good(replace(own, time=106.0), own)
+
+
+def test_a_product_with_a_hessian_repeats_no_loop_of_the_parts() -> None:
+    text = generate(Path("examples/nile.yaml").read_text(encoding="utf-8"))
+    calls = functions(text)
+    for name in ("loss", "loss_grad", "loss_value_and_grad", "loss_hvp"):
+        assert "_loss_parts" in calls[name]
+    assert text.partition("def loss(")[2].count("F[t + 1] = ") == 0
+
+
+def test_what_is_written_twice_takes_twice_as_long() -> None:
+    double, y = array(Add((1, 1)), x, x), own("y")
+
+    def time(*lines: Statement) -> float:
+        return price_of(Code(lines, ()), {}).time
+
+    once = time(Let("y", double))
+    assert time(Let("y", double), Let("z", double)) == 2 * once > 0
+    assert time(Let("y", array(Add((1, 1)), double, double))) == 3 * once
+    # What places of one array store is one line.
+    first, again = (Store(y, ALL, (), "=", double) for _ in range(2))
+    assert time(first, again) == once
+    assert time(first, Store(own("z"), ALL, (), "=", double)) == 2 * once
+
+
+def test_what_is_returned_at_once_has_no_name() -> None:
+    text = generate(
+        "tensorgen: 1\ninputs: {w: [n], X: [m, n]}\nfunctions:\n"
+        "  f: {where: t = X @ w, expr: sum(log(1 + exp(t))), wrt: w, "
+        "emit: [value, gradient, hessian]}\n"
+    )
+    (shared,) = re.findall(r"def _f_parts\(.*?\n\n\n", text, re.S)
+    last = shared.split('"""\n')[1].split("\n")
+    assert [line.strip() for line in last if line] == [
+        "t = X @ w",
+        "return _softplus_sigmoid_and_slope(t)",
+    ]
 
 
 def test_nothing_is_taken_apart_that_is_short() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tensorgen.calculus.kinds import KINDS
-from tensorgen.emit.function_preamble import lines
+from tensorgen.emit.function_preamble import lines, lines_behind
 from tensorgen.emit.interface import Body, Function, Parameter
 from tensorgen.ir.dims import Dim
 from tests.emit.models import M, N, body, load, logistic_module, module
@@ -301,3 +301,9 @@ def test_an_empty_index_array_is_in_range() -> None:
 def test_an_index_array_shares_sizes_with_the_others() -> None:
     with pytest.raises(ValueError, match="n = 2 was set by row"):
         called(RATINGS, np.ones((4, 2)), [0, 1], np.ones(3))
+
+
+def test_behind_a_check_a_size_comes_with_what_it_is_solved_for_by() -> None:
+    both = vector("u", M + N - 1), vector("w", M)
+    found = lines_behind(function(*both, a_body=body(returns="n", dims="n")), "_f")
+    assert found[1:] == ["m = w.shape[0]", "n = u.shape[0] - m + 1"]

@@ -1,0 +1,176 @@
+"""Which functions of one formula are made of what they share, and where that is cut.
+
+Functions that would take longer, or hold more, stay as they are, or do themselves what
+little they need. Of the ways to cut, the one that leaves the fewest lines is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import NamedTuple
+
+from tensorgen.arrays.as_good import Price, is_as_good, price_of
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.forms import Forms, Places
+from tensorgen.arrays.outline import (
+    Outline,
+    Outlining,
+    kept_to_the_end,
+    lines_of,
+    rows_of,
+)
+from tensorgen.arrays.statements import Release
+from tensorgen.arrays.units import Units, mentioned
+from tensorgen.prices.thresholds import (
+    LINES_OF_A_FUNCTION,
+    LINES_SAVED,
+    MOST_OUTPUTS,
+    SHARE_OF_LINES,
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A function as it is: its code in each form, and the results that it returns."""
+
+    forms: Sequence[Code]
+    results: Sequence[str]
+
+
+def outlined(
+    whole: Code,
+    places: Places,
+    asked: Mapping[str, Asked],
+    sizes: Mapping[str, int],
+    inputs: Sequence[str],
+    built: Mapping[str, int] = MappingProxyType({}),
+    fixed: Collection[str] = (),
+) -> tuple[Outline, dict[str, list[Code]]] | None:
+    """Take code apart, and say which functions are better made of its pieces.
+
+    The first that is `asked` for returns all results, which `whole` computes in all of
+    their forms. Those that would take longer stay as they are; of the others, what
+    they do then is returned, in each form. None where no lines are saved, or the first
+    would take longer. What pieces take of the `inputs` comes first, in their order.
+    What is `built` of a result's arrays, in so many lines, is built by a piece. Names
+    that are `fixed` are what they are, others need no numbers in a shorter function.
+    """
+    ends = [x for x in whole.statements if isinstance(x, Release)]
+    freed = frozenset(name for end in ends for name in end.names)
+    whole = kept_to_the_end(whole)
+    cut = Units.of(whole, inputs, fixed)
+    if cut is None:
+        return None
+    forms = Forms(cut, whole, places, freed, frozenset(fixed))
+    task = _Task(asked, sizes, inputs, built)
+    ways = [task.way(forms)]
+    apart = replace(forms, apart=True)
+    joined = [level for level in forms.levels if level]
+    if len(ways[0].fitting) < len(asked) and apart.levels != joined:
+        ways.append(task.way(apart))
+    # Fewest lines are left, of what is made of pieces and of what stays as it is.
+    best = min(ways, key=lambda way: way.lines - task.lines_before(way.fitting))
+    if len(best.fitting) < 2 or next(iter(asked)) not in best.fitting:
+        return None
+    before = task.lines_before(best.fitting)
+    if before - best.lines < LINES_SAVED or best.lines > SHARE_OF_LINES * before:
+        return None
+    return best.outline, best.fitting
+
+
+class _Way(NamedTuple):
+    """An outline, the code of functions that fit it, and the lines of both."""
+
+    outline: Outline
+    fitting: dict[str, list[Code]]
+    lines: int
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is asked of an outline, and what functions take as they are."""
+
+    asked: Mapping[str, Asked]
+    sizes: Mapping[str, int]
+    inputs: Sequence[str]
+    built: Mapping[str, int]
+
+    @cached_property
+    def prices(self) -> dict[str, list[Price]]:
+        """What each function takes by itself in each of its forms."""
+        price = partial(price_of, sizes=self.sizes)
+        return {name: [*map(price, own.forms)] for name, own in self.asked.items()}
+
+    def lines_before(self, names: Iterable[str]) -> int:
+        """How many lines some functions have by themselves."""
+        found = [self.asked[name] for name in names]
+        built = ([self.built.get(x, 0) for x in own.results] for own in found)
+        return sum(lines_of(own.forms, x) for own, x in zip(found, built, strict=True))
+
+    def way(self, forms: Forms) -> _Way:
+        """Which functions fit some levels, and what they are made of then."""
+        fitting = self.fitting(forms, self.asked)
+        joined = replace(forms, joined=True)
+        if joined.levels != forms.levels:
+            again = self.fitting(joined, self.asked)
+            if again.keys() == fitting.keys():
+                forms, fitting = joined, again
+        levels = forms.called([self.asked[name].results for name in fitting])
+        others = [x for x in self.asked if x not in fitting]
+        leading = [name for name in others if self.may_lead(forms, levels, name)]
+        led = self.fitting(forms, leading, whole=False)
+        used = [self.asked[name].results for name in (*fitting, *led)]
+        alone = [self.asked[name].results for name in led]
+        outline = Outlining(forms, levels, self.inputs, alone).outline(used, self.built)
+        return _Way(outline, fitting | led, _lines_left(outline, used, self.built))
+
+    def fitting(
+        self, forms: Forms, names: Iterable[str], whole: bool = True
+    ) -> dict[str, list[Code]]:
+        """The code of functions that are as good when made of `whole` levels."""
+        found = {}
+        for name in names:
+            own = self.asked[name]
+            codes = forms.parts(own.results, len(own.forms), whole)
+            prices = (price_of(code, self.sizes) for code in codes)
+            if all(map(is_as_good, prices, self.prices[name])):
+                found[name] = codes
+        return found
+
+    def may_lead(self, forms: Forms, levels: Sequence[set[int]], name: str) -> bool:
+        """Whether a function may do itself what it needs of levels that make more.
+
+        That is at most half of its lines, and its pieces take little of such a level.
+        """
+        cut, results = forms.cut, self.asked[name].results
+        own = set[int]().union(*(forms.every[x] for x in results))
+        led = [level for level in levels if level & own and not level <= own]
+        rest = own.difference(*led)
+        read = {x for line in cut.statements(rest) for x in mentioned(line)}
+        taken = (read.intersection(cut.outputs(x, forms.whole)) for x in led)
+        lines = sum(rows_of(x) for level in led for x in cut.statements(level & own))
+        return (
+            0 < 2 * lines <= self.lines_before([name])
+            and len(self.asked[name].forms) == 1
+            and all(len(x) <= MOST_OUTPUTS for x in taken)
+        )
+
+
+def _lines_left(
+    outline: Outline, used: Sequence[Sequence[str]], built: Mapping[str, int]
+) -> int:
+    """The lines of pieces, and of what functions do of their results beside them."""
+    lines = sum(
+        lines_of(piece.forms, [0 if piece.shared else built.get(piece.of, 0)])
+        for piece in outline.pieces
+    )
+    lines += LINES_OF_A_FUNCTION * len(outline.pieces)
+    for names in used:
+        left = (outline.own[x] for x in names if x in outline.own)
+        lines += sum(lines_of([code]) for code in left)
+    for leads in outline.leads.values():
+        lines += sum(lines_of([code]) for code in leads.values())
+    return lines
