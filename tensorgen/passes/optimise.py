@@ -56,7 +56,7 @@ from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.views import degree
 from tensorgen.prices.limits import STEPS_TO_COMPRESS, STEPS_TO_SHARE
-from tensorgen.prices.thresholds import GAIN_OF_LENGTH
+from tensorgen.prices.thresholds import GAIN_OF_LENGTH, SHARE_OF_LENGTH
 
 
 def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:
@@ -75,22 +75,24 @@ def candidates(context: Context, ways: Sequence[Sequence[Node]]) -> list[Plan]:
 def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
     """Return the plan to compute among equivalent ones.
 
-    Less to store comes first, then the price, and of what costs about the same the plan
-    of the fewest operations: it reads best.
+    Less to store comes first, then the price; but of what costs about the same a plan
+    of clearly fewer operations, which reads better.
     """
     cost = context.cost
 
     def key(plan: Plan) -> tuple[bool, float]:
         return filled_in(context, plan.roots) is not None, plan.held(cost)
 
+    def length(place: int) -> int:
+        return len(topological(plans[place].roots))
+
     least = min(map(key, plans))
     prices = {k: context.price(p.roots) for k, p in enumerate(plans) if key(p) == least}
-    most = GAIN_OF_LENGTH * min(prices.values())
     # The first of equals, so that ties depend on nothing.
-    return min(
-        (plans[k] for k, price in prices.items() if price <= most),
-        key=lambda plan: len(topological(plan.roots)),
-    )
+    best = min(prices, key=prices.__getitem__)
+    most = GAIN_OF_LENGTH * prices[best]
+    short = min((k for k, price in prices.items() if price <= most), key=length)
+    return plans[short if length(short) <= SHARE_OF_LENGTH * length(best) else best]
 
 
 def _each(

@@ -160,7 +160,7 @@ scaled = np.zeros((k, n), dtype=dtype)
 square = np.zeros((n, n), dtype=dtype)
 for r in range(0, m, k):
     rows = min(k, m - r)
-    np.multiply(w[r:r + rows][:, None], X[r:r + rows], out=scaled[:rows])
+    np.multiply(w[r:r + rows, None], X[r:r + rows], out=scaled[:rows])
     np.matmul(X[r:r + rows].T, scaled[:rows], out=square)
     total += square""",
     "both": "sign, size = np.linalg.slogdet(A)",

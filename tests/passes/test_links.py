@@ -240,7 +240,7 @@ functions:
 
 def test_factors_of_a_sparse_tensor_meet_entry_by_entry() -> None:
     source = tensorgen.generate(COORDINATES)
-    assert "A_row = A.take(row_part, axis=0)" in source
+    assert "A_row = A.take(row, axis=0)" in source
     assert "A_row * C_tube" in source
     # No table of all pairs of rows.
     assert "[:, :, None] *" not in source

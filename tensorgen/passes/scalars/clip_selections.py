@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tensorgen.ir.graph import Graph
@@ -76,19 +77,33 @@ def clip_selections(context: Context, roots: Sequence[Node]) -> list[Node]:
     return rebuild(graph, roots, visit, plain=True)
 
 
-def _opened(graph: Graph, node: Product, made: Collection[Node]) -> Node:
-    """A sum over what has been made, as one product of its factors."""
+def _opened(
+    graph: Graph,
+    node: Product,
+    made: Collection[Node],
+    before: Mapping[Node, Node] = MappingProxyType({}),
+) -> Node:
+    """A product of what has been made, or was there `before`, as one of its factors."""
     factors: list[Ref] = []
     for ref in node.factors:
-        inner = ref.node
-        if inner in made and isinstance(inner, Product) and not inner.constraints:
-            factors += [factor.under(ref) for factor in inner.factors]
-        else:
-            factors.append(ref)
+        match before.get(ref.node, ref.node) if ref.node in made else None:
+            case Product(coefficient=1, factors=own, inner=(), constraints=()):
+                factors += [factor.under(ref) for factor in own]
+            case _:
+                factors.append(ref)
     return with_factors(graph, node, factors)
 
 
 def _clipped(graph: Graph, node: Node, before: Mapping[Node, Node]) -> Ref | None:
+    found = _as_selection(graph, node, before)
+    if found is None and isinstance(node, Product):
+        # By a clip that x itself multiplies, which may be infinite: 0 beside it is 0.
+        earlier = _opened(graph, node, before.keys(), before)
+        found = None if earlier is node else _as_selection(graph, earlier, before)
+    return found
+
+
+def _as_selection(graph: Graph, node: Node, before: Mapping[Node, Node]) -> Ref | None:
     for pieces in readings(graph, Ref(node, tuple(range(node.order))), before):
         found = _joined(graph, pieces)
         if found is not None and pieces.size is not None:

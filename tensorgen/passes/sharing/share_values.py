@@ -14,12 +14,12 @@ from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
 
-from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Label, Node, Product, topological
 from tensorgen.ir.patterns import Pattern, product_pattern
 from tensorgen.ir.rebuild import renew
 from tensorgen.passes.context import Context
 from tensorgen.passes.flat import alike, flat, flat_number, flat_pattern
+from tensorgen.prices.thresholds import ELIDED
 
 Way = tuple[Pattern, tuple[Constraint, ...]]
 
@@ -41,7 +41,7 @@ def share_values(context: Context, roots: Sequence[Node]) -> Sequence[Node]:
     Ends: nodes only go, but for multiples and entries of others.
     """
     graph = context.graph
-    found = _found(graph, topological(roots))
+    found = _found(context, topological(roots))
     if not found:
         return roots
     new = dict[Node, Node]()
@@ -68,9 +68,10 @@ def _age(node: Node) -> int:
     return node.serial
 
 
-def _found(graph: Graph, nodes: Sequence[Node]) -> dict[Node, Same]:
+def _found(context: Context, nodes: Sequence[Node]) -> dict[Node, Same]:
     """What was made before others, and has their values."""
-    groups = alike(nodes)
+    graph = context.graph
+    groups = alike([node for node in nodes if not _is_spread(context, node)])
     entries = {n for n in groups if any(n - k in groups for k in _COUNTS)}
     wholes = {n - k for n in entries for k in _COUNTS}
     candidates = [
@@ -99,6 +100,19 @@ def _found(graph: Graph, nodes: Sequence[Node]) -> dict[Node, Same]:
         else:
             seen.setdefault(pattern.key, node)
     return found
+
+
+def _is_spread(context: Context, node: Node) -> bool:
+    """Whether an array is large, and larger than all that it is multiplied of.
+
+    It takes longer to hold than to make again where it is added.
+    """
+    return (
+        isinstance(node, Product)
+        and not node.inner
+        and all(len({*labels}) < node.order for _, labels in node.factors)
+        and context.cost.size(node.dims) > ELIDED
+    )
 
 
 def _is_number(node: Node) -> bool:
