@@ -85,6 +85,11 @@ class Loop:
     runs: tuple[Dim, Dim] | None = None
 
     @property
+    def is_of_blocks(self) -> bool:
+        """Whether a step goes as far as some number says, whatever the sizes are."""
+        return self.width is not None and self.runs is None and self.step != ONE
+
+    @property
     def widest(self) -> Dim:
         """What `width` is, but for the last one."""
         return self.step if self.runs is None else self.runs[1]
