@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 
-_SUM = re.compile(r"\bsum_([\w,]+) ")
+_SUM = re.compile(r"\bsum_(?:([\w,]+)|\{([\w,]+): ([^{}]*)\}) ")
+ELSEWHERE = ", else 0"
 _CALL = re.compile(r"\b(max|min|logsumexp|norm|softmax)_(\w)\(")
 _INDICATOR = re.compile(r"(?<![\w\]])\[([^\[\]]* <= [^\[\]]*)\]")
 
@@ -35,8 +36,21 @@ def equations(docstring: str) -> list[tuple[str, str]]:
 
 
 def _ranged(left: str, right: str) -> tuple[str, str]:
+    if right.endswith(ELSEWHERE):
+        left, right = _everywhere(left, right.removesuffix(ELSEWHERE))
     ones = [f" * x[{index}]**0" for index in re.findall(r"\b\w(?=[],])", left)]
     return left, f"({readable(right)})" + "".join(ones)
+
+
+def _everywhere(left: str, right: str) -> tuple[str, str]:
+    """The same of all entries, where some are told and others are zero."""
+    name, indices = left.removesuffix("]").split("[")
+    told, taken = indices.split(", "), re.findall(r"\w+", left + right)
+    fresh = (x for x in "ijklmnpqrstuvw" if x not in taken)
+    places = [x if x in told[:k] or " " in x else "" for k, x in enumerate(told)]
+    own = [next(fresh) if place else x for place, x in zip(places, told, strict=True)]
+    deltas = [f" * delta({x}, {y})" for x, y in zip(places, own, strict=True) if x]
+    return f"{name}[{', '.join(own)}]", f"({right}){''.join(deltas)}"
 
 
 def readable(text: str) -> str:
@@ -44,7 +58,9 @@ def readable(text: str) -> str:
     while found := _SUM.search(text):
         end = _end_of_product(text, found.end())
         inside = text[found.end() : end]
-        bound = [_bound(index, inside) for index in found[1].split(",")]
+        letters, conditions = found[1] or found[2], found[3]
+        bound = [_bound(index, inside) for index in letters.split(",")]
+        bound += conditions.split(", ") if conditions else []
         whole = f"sum({inside}, {', '.join(bound)})"
         text = text[: found.start()] + whole + text[end:]
     while found := _CALL.search(text):

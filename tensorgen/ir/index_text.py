@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tensorgen.ir.affine_forms import AffineForm
@@ -81,15 +82,28 @@ def subscript(name: str, indices: Sequence[object]) -> str:
 
 def constraint_text(kind: str, index: Index) -> str:
     """Return `delta[i, j]` for `i - j == 0` and `[j <= i]` for `i - j >= 0`."""
+    less, sign, more = _sides(kind, index)
+    return f"delta[{more}, {less}]" if kind == "eq" else f"[{less} {sign} {more}]"
+
+
+def condition(kind: str, index: Index, letters: Iterable[str]) -> str:
+    """Return `row[l] == i` or `j < i`; of equals, first what has summed `letters`."""
+    less, sign, more = _sides(kind, index)
+    own = re.compile(rf"\b({'|'.join(letters)})\b")
+    if kind == "eq" and not own.search(less):
+        less, more = more, less
+    return f"{less} {sign} {more}"
+
+
+def _sides(kind: str, index: Index) -> tuple[str, str, str]:
+    """What is less or equal, the sign between, and what is more."""
     terms = [*index.terms, *_dim_terms(index.const)]
     strict = kind == "ge" and terms[-1:] == [("", -1)] and len(terms) > 1
     if strict:
         del terms[-1]
     plus = _signed_text([(name, c) for name, c in terms if c > 0])
     minus = _signed_text([(name, -c) for name, c in terms if c < 0])
-    if kind == "eq":
-        return f"delta[{plus}, {minus}]"
-    return f"[{minus} {'<' if strict else '<='} {plus}]"
+    return minus, "==" if kind == "eq" else "<" if strict else "<=", plus
 
 
 def _dim_terms(dim: Dim) -> list[tuple[str, Coefficient]]:

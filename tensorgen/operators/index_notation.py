@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import NamedTuple, assert_never
 
 from tensorgen.ir.aliases import Aliases, turned
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.formula_text import (
     ATOM,
     POWER,
@@ -28,18 +29,21 @@ from tensorgen.ir.formula_text import (
 from tensorgen.ir.index_text import (
     Index,
     combine,
+    condition,
     constraint_text,
     letters,
     solved_labels,
     subscript,
 )
 from tensorgen.ir.nodes import (
+    Atom,
     Call,
     Constant,
     Constraint,
     Input,
     Iota,
     Label,
+    Lookup,
     Map,
     Node,
     Product,
@@ -55,6 +59,7 @@ from tensorgen.operators.external_calls import external_of, is_external
 from tensorgen.operators.promise_calls import bare, is_promise
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
 
+ELSEWHERE = ", else 0"
 LIMIT = 12  # operations that one expression holds before parts of it get names
 
 ONE_OVER = "1 / "
@@ -95,12 +100,59 @@ def inlined(
 ) -> str | None:
     """Return `name[i, j] = ...` with nothing but given names in it.
 
-    None where that takes more than so many operations.
+    What is zero wherever some axes differ is told of places where they do not. None
+    where that takes more than so many operations.
     """
     printer = FormulaPrinter([node], names or {}, [name], apart=False)
     if printer.weights[node] > most:
         return None
-    return f"{subscript(name, printer.axes(node))} = {printer.body(node)}"
+    at, fixed = tied_axes(printer.axes(node), node)
+    text = f"{subscript(name, at)} = {printer.body(node, at)}"
+    return text + ELSEWHERE * fixed
+
+
+def tied_axes(axes: Sequence[Index], node: Node) -> tuple[list[Index], bool]:
+    """The indices of the entries that are not zero, and whether all others are.
+
+    Axes that others fix there are told by these: `i, j, i` or `i, i + 1`.
+    """
+    at, fixed = list(axes), set[int]()
+    for second, first, offset in _ties(node):
+        if not {first, second} & fixed:
+            at[second] = at[first] + Index.constant(offset)
+            fixed.add(second)
+    return at, bool(fixed)
+
+
+_Tie = tuple[int, int, Dim]
+
+
+def _ties(node: Node) -> list[_Tie]:
+    """A later axis, an earlier one, and how much more it is where entries are not 0."""
+    if isinstance(node, Product):
+        own = (_tie(*c.form) for c in node.constraints if c.kind == "eq")
+        return [x for x in own if x is not None and x[0] < node.order]
+    if not isinstance(node, Sum):
+        return []
+    rows = [
+        [
+            _tie(((labels[a], 1), (labels[b], -1)), -offset)
+            for a, b, offset in _ties(term)
+        ]
+        for _, term, labels in node.terms
+    ]
+    first, *others = rows
+    return [x for x in first if x is not None and all(x in row for row in others)]
+
+
+def _tie(terms: Sequence[tuple[Atom, int]], const: Dim) -> _Tie | None:
+    """The same of two labels of which a form is zero."""
+    if len(terms) != 2 or {c for _, c in terms} != {1, -1}:
+        return None
+    (a, sign), (b, _) = terms
+    if isinstance(a, Lookup) or isinstance(b, Lookup):
+        return None
+    return (a, b, const * -sign) if a > b else (b, a, const * sign)
 
 
 def dump(nodes: Iterable[Node]) -> str:
@@ -166,9 +218,9 @@ class FormulaPrinter:
             lines.append(f"where {left} = {self.body(value)}")
         return lines
 
-    def body(self, node: Node) -> str:
-        """What a node is, whether or not it has a name."""
-        at = self.axes(node)
+    def body(self, node: Node, at: Sequence[Index] | None = None) -> str:
+        """What a node is, whether or not it has a name, at its axes or elsewhere."""
+        at = self.axes(node) if at is None else at
         if (moved := turned(node)) and moved[0] not in self.names:
             node, labels = moved
             at = [at[label] for label in labels]
@@ -268,10 +320,17 @@ class FormulaPrinter:
             else:
                 over.append(text)
         signs, constraints = self.signs(node, bound, constraints, indices)
-        for kind, form in constraints:
-            form_text = combine(form, indices, self.entry)
-            over.append(constraint_text(kind, form_text))
-        return assembled(node.coefficient, signs, over, under)
+        conditions = []
+        for constraint in constraints:
+            kind, form = constraint
+            index = combine(form, indices, self.entry)
+            own = _letters_in([index])
+            inside = [letter for letter in bound.values() if letter in own]
+            if inside:
+                conditions.append(condition(kind, index, inside))
+            elif kind == "ge" or index != Index.constant(ZERO):
+                over.append(constraint_text(kind, index))
+        return assembled(node.coefficient, signs, over, under, conditions)
 
     def signs(
         self,
