@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 
 _SUM = re.compile(r"\bsum_(?:([\w,]+)|\{([\w,]+): ([^{}]*)\}) ")
-ELSEWHERE = ", else 0"
+ELSEWHERE, OUTSIDE = ", else 0", ", terms out of range 0"
 _CALL = re.compile(r"\b(max|min|logsumexp|norm|softmax)_(\w)\(")
 _INDICATOR = re.compile(r"(?<![\w\]])\[([^\[\]]* <= [^\[\]]*)\]")
 
@@ -36,10 +37,43 @@ def equations(docstring: str) -> list[tuple[str, str]]:
 
 
 def _ranged(left: str, right: str) -> tuple[str, str]:
+    if right.endswith(OUTSIDE):
+        letters = re.findall(r"\b\w(?=[],])", left)
+        right = _in_range(right.removesuffix(OUTSIDE), letters)
     if right.endswith(ELSEWHERE):
         left, right = _everywhere(left, right.removesuffix(ELSEWHERE))
     ones = [f" * x[{index}]**0" for index in re.findall(r"\b\w(?=[],])", left)]
     return left, f"({readable(right)})" + "".join(ones)
+
+
+def _in_range(text: str, letters: Sequence[str]) -> str:
+    """The same with each term as a sum over places, which are those in range."""
+    terms, start = [""], 0
+    while start < len(text):
+        end = _end_of_term(text, start)
+        terms[-1] += text[start:end]
+        if end < len(text):
+            terms.append(text[end : end + 3])
+        start = end + 3
+    found = ""
+    for term in terms:
+        sign, body = (term[:3], term[3:]) if term[:1] == " " else ("", term)
+        for letter in letters:
+            if re.search(rf"\b{letter} [-+] ", body):
+                free = re.sub(rf"\b{letter}\b", "z", body)
+                body = f"sum({readable(free)}, z, z == {letter})"
+        found += f"{sign}({readable(body)})"
+    return found
+
+
+def _end_of_term(text: str, start: int) -> int:
+    """Where the sign of the next term of a sum stands, or the text ends."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if depth == 0 and re.match(r" [-+] ", text[at:]):
+            return at
+    return len(text)
 
 
 def _everywhere(left: str, right: str) -> tuple[str, str]:

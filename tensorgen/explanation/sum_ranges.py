@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from tensorgen.ir.constraints import Ranges, looked_up, solved
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.index_text import Index, combine, subscript
+from tensorgen.ir.index_text import Index, combine, solved_labels, subscript
 from tensorgen.ir.nodes import (
     Affine,
     Constraint,
@@ -135,6 +135,10 @@ class _RangePrinter(FormulaPrinter):
         at, fixed = tied_axes(self.axes(node), node)
         indices = tuple(map(str, at))
         return Equation(name, indices, node.dims, self.body(node, at), node, fixed)
+
+    def fixed(self, node: Product) -> tuple[dict[Label, Affine], list[Constraint]]:
+        """What fixes summed labels in range; the others have ranges of one place."""
+        return solved_labels(node)
 
     def signs(
         self,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tensorgen.ir.affine_forms import AffineForm
-from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved
+from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved, within
 from tensorgen.ir.dims import Coefficient, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Input, Label, Lookup, Node, Product
 
@@ -146,3 +146,59 @@ def solved_labels(node: Product) -> tuple[dict[Label, Affine], list[Constraint]]
         else:
             rest.append(constraint)
     return found, rest
+
+
+def one_points(
+    node: Product, found: dict[Label, Affine], constraints: Sequence[Constraint]
+) -> tuple[list[Constraint], list[Constraint]]:
+    """Fix the summed labels of which at most one value counts, beside those `found`.
+
+    Return what says that these are in range, and the constraints that remain.
+    """
+    ranges = Ranges.of(dict(enumerate(node.sizes)))
+    deltas = [
+        form
+        for kind, form in constraints
+        if kind == "eq"
+        and max([*form.labels, *looked_up([form])], default=0) < node.order
+    ]
+    checks: list[Constraint] = []
+    rest: list[Constraint] = []
+    for one in constraints:
+        kind, form = one
+        for label, value in found.items():
+            form = form.substituted(label, value)
+        inside = looked_up([form])
+        read = inside | looked_up(found.values())
+        for label in solvable(Constraint(kind, form)):
+            if label < node.order or label in read or inside & found.keys():
+                continue
+            value, own = solved(form, label), ranges.intervals[label]
+            # Best what is in range by itself, or is at least no sum.
+            same = sorted(_alike(value, deltas), key=lambda x: x.const != 0)
+            found[label] = value = next(
+                (x for x in same if ranges.contain(x, own)), same[0]
+            )
+            for check in within(value, own):
+                forms = _alike(check.form, deltas)
+                if not any(is_never_negative(x, ranges) for x in forms):
+                    checks.append(check)
+            break
+        else:
+            rest.append(one)
+    return checks, rest
+
+
+def _alike(value: Affine, deltas: Iterable[Affine]) -> Iterator[Affine]:
+    """A form, then the same by what deltas say of labels that it mentions."""
+    yield value
+    for form in deltas:
+        for label in solvable(Constraint("eq", form)):
+            if value.coefficient(label):
+                yield value.substituted(label, solved(form, label))
+
+
+def is_never_negative(form: Affine, ranges: Ranges) -> bool:
+    """Whether a form is 0 at least for all labels in their ranges."""
+    reach = ranges.bounds(form)
+    return reach is not None and ranges.holds(reach[0])

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import NamedTuple, assert_never
 
 from tensorgen.ir.aliases import Aliases, turned
+from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.formula_text import (
     ATOM,
@@ -31,11 +32,14 @@ from tensorgen.ir.index_text import (
     combine,
     condition,
     constraint_text,
+    is_never_negative,
     letters,
+    one_points,
     solved_labels,
     subscript,
 )
 from tensorgen.ir.nodes import (
+    Affine,
     Atom,
     Call,
     Constant,
@@ -50,6 +54,7 @@ from tensorgen.ir.nodes import (
     Ref,
     Size,
     Sum,
+    affine,
     children,
     constant_value,
     topological,
@@ -60,6 +65,7 @@ from tensorgen.operators.promise_calls import bare, is_promise
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
 
 ELSEWHERE = ", else 0"
+OUTSIDE = ", terms out of range 0"
 LIMIT = 12  # operations that one expression holds before parts of it get names
 
 ONE_OVER = "1 / "
@@ -96,7 +102,7 @@ def equations(
 
 
 def inlined(
-    name: str, node: Node, names: Mapping[Node, str] | None = None, most: int = 60
+    name: str, node: Node, names: Mapping[Node, str] | None = None, most: int = 150
 ) -> str | None:
     """Return `name[i, j] = ...` with nothing but given names in it.
 
@@ -108,7 +114,7 @@ def inlined(
         return None
     at, fixed = tied_axes(printer.axes(node), node)
     text = f"{subscript(name, at)} = {printer.body(node, at)}"
-    return text + ELSEWHERE * fixed
+    return text + ELSEWHERE * fixed + OUTSIDE * printer.reaches_out
 
 
 def tied_axes(axes: Sequence[Index], node: Node) -> tuple[list[Index], bool]:
@@ -177,6 +183,8 @@ class FormulaPrinter:
         self.apart = apart
         self.names = dict(names)
         self.where: list[Node] = []
+        self.reaches_out = False
+        """Whether terms with an entry outside of its array count as zero."""
         below = topological(roots)
         # What is being defined cannot be explained by its own name.
         others = [node for node, name in names.items() if name not in defined]
@@ -293,7 +301,7 @@ class FormulaPrinter:
 
     def product(self, node: Product, at: Sequence[Index]) -> Text:
         """A product, with a sign of summation."""
-        solved, constraints = solved_labels(node)
+        solved, constraints = self.fixed(node)
         indices: dict[Label, Index] = dict(enumerate(at))
         pool = letters(self.taken)
         bound: dict[Label, str] = {}
@@ -328,9 +336,47 @@ class FormulaPrinter:
             inside = [letter for letter in bound.values() if letter in own]
             if inside:
                 conditions.append(condition(kind, index, inside))
-            elif kind == "ge" or index != Index.constant(ZERO):
+            elif not _is_sure(kind, index):
                 over.append(constraint_text(kind, index))
         return assembled(node.coefficient, signs, over, under, conditions)
+
+    def fixed(self, node: Product) -> tuple[dict[Label, Affine], list[Constraint]]:
+        """What fixes summed labels, and the constraints that remain.
+
+        Where a value is out of range, so may be an entry of what the formula names:
+        such terms count as zero. Else an indicator says so.
+        """
+        found, constraints = solved_labels(node)
+        checks, constraints = one_points(node, found, constraints)
+        entries = list(self.entries(node, found)) if checks else []
+        ranges = Ranges.of(dict(enumerate(node.sizes)))
+        for check in checks:
+            if any(is_never_negative(check.form - x, ranges) for x in entries):
+                self.reaches_out = True
+            else:
+                constraints.append(check)
+        return found, constraints
+
+    def entries(self, node: Product, found: Mapping[Label, Affine]) -> Iterator[Affine]:
+        """What is not negative where the entries that a product names are in range."""
+        for part, labels in node.factors:
+            for axis, label in enumerate(labels):
+                if self.shows(part, axis):
+                    place = affine([(label, 1)])
+                    for other, value in found.items():
+                        place = place.substituted(other, value)
+                    yield place
+                    yield affine([], part.dims[axis] - 1) - place
+
+    def shows(self, node: Node, axis: int) -> bool:
+        """Whether the text of a node has an array by name that has an axis of it."""
+        if isinstance(node, Input) or node in self.names:
+            return True
+        if isinstance(node, Map | Product):
+            parts = node.args if isinstance(node, Map) else node.factors
+            pairs = ((x, labels) for x, labels in parts if axis in labels)
+            return any(self.shows(x, labels.index(axis)) for x, labels in pairs)
+        return False
 
     def signs(
         self,
@@ -448,6 +494,13 @@ def _divisor(node: Node) -> _Divisor | None:
         if power is not None and power < 0:
             return _Divisor(base, -power)
     return None
+
+
+def _is_sure(kind: str, index: Index) -> bool:
+    """Whether a constraint holds whatever the letters are, which are never negative."""
+    if kind == "eq":
+        return index == Index.constant(ZERO)
+    return all(c > 0 for _, c in index.terms) and index.const.is_nonnegative()
 
 
 def _is_leaf(node: Node) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tensorgen.emit.text import equation
 from tensorgen.ir.dims import COMPUTED
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Node, children, topological
@@ -44,6 +46,82 @@ def shortest(
     """
     text = None if by_index else matrix_notation(node, names, [name])
     return inlined(name, node, names) if text is None else f"{name} = {text}"
+
+
+class Teller:
+    """Writes equations of results, each in a few lines at most.
+
+    A result that is longer is told by values of the code, called by the `words` that
+    they have there: `where d_D[i, j] = ...`, once for all results.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[Node, str],
+        words: Mapping[Node, str],
+        by_index: bool,
+        room: int,
+    ) -> None:
+        """Know the names that readers know, and how many lines a result may take."""
+        self.names, self.words = names, words
+        self.by_index, self.room = by_index, room
+        self.told: dict[str, Node] = {}
+
+    def first(self, ways: Iterable[tuple[str, Node]]) -> list[str] | None:
+        """Return the equations of the first of some nodes that are short."""
+        for words in ({}, self.words):
+            for name, node in ways:
+                told = self._equations(name, node, words)
+                if told is not None:
+                    return told
+        return None
+
+    def _equations(
+        self, name: str, node: Node, words: Mapping[Node, str]
+    ) -> list[str] | None:
+        """What a node is, then the values that this mentions; None if that is long."""
+        known = {**words, **self.names}
+        waiting, told, found = {name: node}, dict(self.told), list[str]()
+        while waiting:
+            own = next(iter(waiting))
+            one = waiting.pop(own)
+            inside = _frontier(one, known)
+            if any(map(is_recurrence, inside)):
+                return None
+            others = {x: word for x, word in known.items() if x is not one}
+            text = shortest(own, one, others, self.by_index)
+            if text is None:
+                return None
+            found.append(text if own == name else f"where {text}")
+            if sum(len(equation(row, "")) for row in found) > self.room:
+                return None
+            said = {*re.findall(r"\w+", text.partition(" = ")[2])}
+            for x in inside:
+                word = words.get(x, "")
+                if x not in self.names and word in said:
+                    if told.setdefault(word, x) is not x:
+                        return None  # two values of one name
+                    if word not in self.told and word not in waiting and x is not one:
+                        waiting |= {word: x} if not _is_in(word, found) else {}
+        self.told = told
+        return found
+
+
+def _is_in(word: str, equations: Iterable[str]) -> bool:
+    """Whether a value is defined already."""
+    start = re.compile(rf"where {word}\b[^=]* = ")
+    return any(start.match(row) for row in equations)
+
+
+def _frontier(node: Node, known: Mapping[Node, str]) -> list[Node]:
+    """The nodes that the formula of one mentions or is made of, as far as names go."""
+    found, waiting = dict[Node, None](), [*children(node)]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found[one] = None
+            waiting += [] if one in known else children(one)
+    return [*found]
 
 
 def _said(roots: Sequence[Node], names: Mapping[Node, str]) -> dict[Node, set[str]]:
