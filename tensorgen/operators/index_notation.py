@@ -107,13 +107,15 @@ def inlined(
     """Return `name[i, j] = ...` with nothing but given names in it.
 
     What is zero wherever some axes differ is told of places where they do not. None
-    where that takes more than so many operations.
+    where that takes more than so many operations, or other names.
     """
     printer = FormulaPrinter([node], names or {}, [name], apart=False)
     if printer.weights[node] > most:
         return None
     at, fixed = tied_axes(printer.axes(node), node)
     text = f"{subscript(name, at)} = {printer.body(node, at)}"
+    if printer.where:  # arguments of functions, without a name
+        return None
     return text + ELSEWHERE * fixed + OUTSIDE * printer.reaches_out
 
 

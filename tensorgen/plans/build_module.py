@@ -316,7 +316,7 @@ class ModuleBuilder:
             [node for part in (plan.formulas, plan.roots) for node in part], names, body
         )
         teller = Teller(names, words, by_index, LINES_OF_FORMULAS)
-        told = [teller.first(each) for each in zip(*ways, strict=True)]
+        told = teller.all(list(zip(*ways, strict=True)))
         return [line for row in told for line in row or ()], None in told
 
     def _words(
@@ -327,7 +327,8 @@ class ModuleBuilder:
     ) -> dict[Node, str]:
         """Values that the code of a function names, by what they are called there."""
         bound = {*re.findall(r"^ *(\w+) = ", "\n".join(body.lines), re.MULTILINE)}
-        called = {**self.graph.derived, **self.graph.suggestions}
+        graph = self.graph
+        called = {**graph.derived, **graph.suggestions, **graph.names}
         below = topological(roots)
         found = {x: called[x] for x in below if x in called and x not in names}
         taken = {*names.values()}

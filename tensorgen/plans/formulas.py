@@ -51,8 +51,10 @@ def shortest(
 class Teller:
     """Writes equations of results, each in a few lines at most.
 
-    A result that is longer is told by values of the code, called by the `words` that
-    they have there: `where d_D[i, j] = ...`, once for all results.
+    No equation takes more lines than there is `room` for, and a result with the values
+    that it names no more than twice as many. One that would is told by values of the
+    code, called by the `words` that they have there: `where d_D[i, j] = ...`, once for
+    all results.
     """
 
     def __init__(
@@ -66,6 +68,25 @@ class Teller:
         self.names, self.words = names, words
         self.by_index, self.room = by_index, room
         self.told: dict[str, Node] = {}
+        self.called: dict[str, list[Node]] = {}
+        for node, word in words.items():
+            self.called.setdefault(word, []).append(node)
+
+    def all(
+        self, results: Sequence[Sequence[tuple[str, Node]]]
+    ) -> list[list[str] | None]:
+        """Return the equations of each result, which may be either of some nodes.
+
+        What is told of one shortens others, those before it as well.
+        """
+        found: dict[int, list[str]] = {}
+        before = -1
+        while before < len(found):
+            before = len(found)
+            for k, ways in enumerate(results):
+                if k not in found and (told := self.first(ways)) is not None:
+                    found[k] = told
+        return [found.get(k) for k in range(len(results))]
 
     def first(self, ways: Iterable[tuple[str, Node]]) -> list[str] | None:
         """Return the equations of the first of some nodes that are short."""
@@ -86,23 +107,29 @@ class Teller:
             own = next(iter(waiting))
             one = waiting.pop(own)
             inside = _frontier(one, known)
-            if any(map(is_recurrence, inside)):
+            if any(is_recurrence(x) and x not in known for x in inside):
                 return None
             others = {x: word for x, word in known.items() if x is not one}
             text = shortest(own, one, others, self.by_index)
             if text is None:
                 return None
             found.append(text if own == name else f"where {text}")
-            if sum(len(equation(row, "")) for row in found) > self.room:
+            lines = [len(equation(row, "")) for row in found]
+            if max(lines) > self.room or sum(lines) > 2 * self.room:
                 return None
             said = {*re.findall(r"\w+", text.partition(" = ")[2])}
-            for x in inside:
-                word = words.get(x, "")
-                if x not in self.names and word in said:
-                    if told.setdefault(word, x) is not x:
-                        return None  # two values of one name
-                    if word not in self.told and word not in waiting and x is not one:
-                        waiting |= {word: x} if not _is_in(word, found) else {}
+            for word in (x for x in self.called if words and x in said):
+                values = self.called[word]
+                values = [x for x in values if x in inside] or values
+                if {told.get(word, values[0]), *values} != {values[0]}:
+                    return None  # two values of one name
+                told[word] = values[0]
+                if word in self.told or word in waiting or _is_in(word, found):
+                    continue
+                if is_recurrence(values[0]):
+                    found.append(f"where {word} = what the code computes in steps")
+                elif values[0] is not one:
+                    waiting[word] = values[0]
         self.told = told
         return found
 
