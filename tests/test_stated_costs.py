@@ -47,7 +47,7 @@ def left(path: Path) -> object:
     return pytest.param(path, marks=slow, id=path.stem)
 
 
-@pytest.mark.parametrize("path", map(left, EXAMPLES))
+@pytest.mark.parametrize("path", [*map(left, EXAMPLES)])
 def test_examples_hold_what_they_say(path: Path) -> None:
     source = Source(path.name, path.read_text("utf-8"))
     found = held(source, on_disk(GOLDEN / f"{path.stem}_numpy.py", "numpy").module)

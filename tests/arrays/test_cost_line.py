@@ -63,7 +63,7 @@ def test_hints_decide_which_terms_count() -> None:
     )
 
 
-def test_masks_are_told_in_whole_numbers() -> None:
+def test_what_masks_take_is_rounded() -> None:
     spec = """
 tensorgen: 1
 inputs: {x: [n], y: [n]}
@@ -73,5 +73,5 @@ functions:
 """
     assert [line.partition("memory ")[2] for line in told(spec)] == [
         "n numbers",
-        "n numbers",
+        "2*n numbers",
     ]
