@@ -28,7 +28,7 @@ from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.explanation.sum_ranges import Equation
 from tensorgen.explanation.told_statements import lines
 from tensorgen.explanation.written_files import MARK
-from tensorgen.operators.index_notation import ELSEWHERE
+from tensorgen.operators.told_places import ELSEWHERE
 
 _WORD = re.compile(r"[^\W\d]\w*")
 

@@ -29,11 +29,8 @@ from tensorgen.ir.nodes import (
     children,
     topological,
 )
-from tensorgen.operators.index_notation import (
-    ELSEWHERE,
-    FormulaPrinter,
-    tied_axes,
-)
+from tensorgen.operators.index_notation import FormulaPrinter
+from tensorgen.operators.told_places import ELSEWHERE, tied_axes
 
 SPACE = "\N{OPEN BOX}"
 """Stands for a space at which no line ends."""

@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from tensorgen.ir.affine_forms import AffineForm
 from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved, within
 from tensorgen.ir.dims import Coefficient, Dim
-from tensorgen.ir.nodes import Affine, Constraint, Input, Label, Lookup, Node, Product
+from tensorgen.ir.nodes import (
+    Affine,
+    Constant,
+    Constraint,
+    Input,
+    Label,
+    Lookup,
+    Node,
+    Product,
+    Size,
+)
 
 LETTERS = "ijklmnpqrstuvwabcdefgh"
 
@@ -37,6 +47,23 @@ def letters(taken: Iterable[str]) -> Iterator[str]:
             if name not in avoid:
                 yield name
         number += 1
+
+
+def letters_in(at: Iterable[Index]) -> list[str]:
+    """The letters that indices mention, inside of index arrays as well."""
+    atoms = (name for index in at for name, _ in index.terms)
+    return [letter for atom in atoms for letter in re.findall(r"\w+", atom)]
+
+
+def names_in(nodes: Iterable[Node]) -> list[str]:
+    """The names of inputs, constants and sizes, which no letter may be."""
+    found = [name for node in nodes for dim in node.dims for name in dim.symbols]
+    for node in nodes:
+        if isinstance(node, Input | Constant):
+            found.append(node.name)
+        elif isinstance(node, Size):
+            found += node.value.symbols
+    return found
 
 
 Spell = Callable[[Node, Sequence[Index]], str]

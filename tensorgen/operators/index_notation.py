@@ -6,7 +6,6 @@ Slices stand in the subscripts, other deltas as `delta[i, j]`, indicators as `[i
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,6 @@ from typing import NamedTuple, assert_never
 
 from tensorgen.ir.aliases import Aliases, turned
 from tensorgen.ir.constraints import Ranges
-from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.formula_text import (
     ATOM,
     POWER,
@@ -34,27 +32,26 @@ from tensorgen.ir.index_text import (
     constraint_text,
     is_never_negative,
     letters,
+    letters_in,
+    names_in,
     one_points,
     solved_labels,
     subscript,
 )
 from tensorgen.ir.nodes import (
     Affine,
-    Atom,
     Call,
     Constant,
     Constraint,
     Input,
     Iota,
     Label,
-    Lookup,
     Map,
     Node,
     Product,
     Ref,
     Size,
     Sum,
-    affine,
     children,
     constant_value,
     topological,
@@ -63,9 +60,14 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.external_calls import external_of, is_external
 from tensorgen.operators.promise_calls import bare, is_promise
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
+from tensorgen.operators.told_places import (
+    ELSEWHERE,
+    OUTSIDE,
+    is_sure,
+    named_entries,
+    tied_axes,
+)
 
-ELSEWHERE = ", else 0"
-OUTSIDE = ", terms out of range 0"
 LIMIT = 12  # operations that one expression holds before parts of it get names
 
 ONE_OVER = "1 / "
@@ -119,50 +121,6 @@ def inlined(
     return text + ELSEWHERE * fixed + OUTSIDE * printer.reaches_out
 
 
-def tied_axes(axes: Sequence[Index], node: Node) -> tuple[list[Index], bool]:
-    """The indices of the entries that are not zero, and whether all others are.
-
-    Axes that others fix there are told by these: `i, j, i` or `i, i + 1`.
-    """
-    at, fixed = list(axes), set[int]()
-    for second, first, offset in _ties(node):
-        if not {first, second} & fixed:
-            at[second] = at[first] + Index.constant(offset)
-            fixed.add(second)
-    return at, bool(fixed)
-
-
-_Tie = tuple[int, int, Dim]
-
-
-def _ties(node: Node) -> list[_Tie]:
-    """A later axis, an earlier one, and how much more it is where entries are not 0."""
-    if isinstance(node, Product):
-        own = (_tie(*c.form) for c in node.constraints if c.kind == "eq")
-        return [x for x in own if x is not None and x[0] < node.order]
-    if not isinstance(node, Sum):
-        return []
-    rows = [
-        [
-            _tie(((labels[a], 1), (labels[b], -1)), -offset)
-            for a, b, offset in _ties(term)
-        ]
-        for _, term, labels in node.terms
-    ]
-    first, *others = rows
-    return [x for x in first if x is not None and all(x in row for row in others)]
-
-
-def _tie(terms: Sequence[tuple[Atom, int]], const: Dim) -> _Tie | None:
-    """The same of two labels of which a form is zero."""
-    if len(terms) != 2 or {c for _, c in terms} != {1, -1}:
-        return None
-    (a, sign), (b, _) = terms
-    if isinstance(a, Lookup) or isinstance(b, Lookup):
-        return None
-    return (a, b, const * -sign) if a > b else (b, a, const * sign)
-
-
 def dump(nodes: Iterable[Node]) -> str:
     """List the nodes below `nodes`, one a line, operands first."""
     order = topological(nodes)
@@ -191,7 +149,7 @@ class FormulaPrinter:
         # What is being defined cannot be explained by its own name.
         others = [node for node, name in names.items() if name not in defined]
         self.aliases = Aliases(names, others)
-        self.taken = {*names.values(), *_names_in(below)}
+        self.taken = {*names.values(), *names_in(below)}
         self.uses = Counter(child for node in below for child in children(node))
         self.weights: dict[Node, int] = {}
         for node in below:
@@ -259,7 +217,7 @@ class FormulaPrinter:
     def spelled(self, node: Node, at: Sequence[Index]) -> Text:
         """The entry of a node at some indices, spelled out."""
         # No sum inside may use a letter that means something outside.
-        with self.reserved(_letters_in(at)):
+        with self.reserved(letters_in(at)):
             return self.kind(node, at)
 
     def entry(self, node: Node, at: Sequence[Index]) -> str:
@@ -334,11 +292,11 @@ class FormulaPrinter:
         for constraint in constraints:
             kind, form = constraint
             index = combine(form, indices, self.entry)
-            own = _letters_in([index])
+            own = letters_in([index])
             inside = [letter for letter in bound.values() if letter in own]
             if inside:
                 conditions.append(condition(kind, index, inside))
-            elif not _is_sure(kind, index):
+            elif not is_sure(kind, index):
                 over.append(constraint_text(kind, index))
         return assembled(node.coefficient, signs, over, under, conditions)
 
@@ -350,7 +308,7 @@ class FormulaPrinter:
         """
         found, constraints = solved_labels(node)
         checks, constraints = one_points(node, found, constraints)
-        entries = list(self.entries(node, found)) if checks else []
+        entries = list(named_entries(node, found, self.names)) if checks else []
         ranges = Ranges.of(dict(enumerate(node.sizes)))
         for check in checks:
             if any(is_never_negative(check.form - x, ranges) for x in entries):
@@ -358,27 +316,6 @@ class FormulaPrinter:
             else:
                 constraints.append(check)
         return found, constraints
-
-    def entries(self, node: Product, found: Mapping[Label, Affine]) -> Iterator[Affine]:
-        """What is not negative where the entries that a product names are in range."""
-        for part, labels in node.factors:
-            for axis, label in enumerate(labels):
-                if self.shows(part, axis):
-                    place = affine([(label, 1)])
-                    for other, value in found.items():
-                        place = place.substituted(other, value)
-                    yield place
-                    yield affine([], part.dims[axis] - 1) - place
-
-    def shows(self, node: Node, axis: int) -> bool:
-        """Whether the text of a node has an array by name that has an axis of it."""
-        if isinstance(node, Input) or node in self.names:
-            return True
-        if isinstance(node, Map | Product):
-            parts = node.args if isinstance(node, Map) else node.factors
-            pairs = ((x, labels) for x, labels in parts if axis in labels)
-            return any(self.shows(x, labels.index(axis)) for x, labels in pairs)
-        return False
 
     def signs(
         self,
@@ -498,30 +435,8 @@ def _divisor(node: Node) -> _Divisor | None:
     return None
 
 
-def _is_sure(kind: str, index: Index) -> bool:
-    """Whether a constraint holds whatever the letters are, which are never negative."""
-    if kind == "eq":
-        return index == Index.constant(ZERO)
-    return all(c > 0 for _, c in index.terms) and index.const.is_nonnegative()
-
-
 def _is_leaf(node: Node) -> bool:
     return not children(node)
-
-
-def _letters_in(at: Iterable[Index]) -> list[str]:
-    atoms = (name for index in at for name, _ in index.terms)
-    return [letter for atom in atoms for letter in re.findall(r"\w+", atom)]
-
-
-def _names_in(nodes: Iterable[Node]) -> list[str]:
-    found = [name for node in nodes for dim in node.dims for name in dim.symbols]
-    for node in nodes:
-        if isinstance(node, Input | Constant):
-            found.append(node.name)
-        elif isinstance(node, Size):
-            found += node.value.symbols
-    return found
 
 
 def _function(node: Call) -> str:
