@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 
-_SUM = re.compile(r"\bsum_([\w,]+) ")
+_SUM = re.compile(r"\bsum_(?:([\w,]+)|\{([\w,]+): ([^{}]*)\}) ")
+ELSEWHERE, OUTSIDE = ", else 0", ", terms out of range 0"
 _CALL = re.compile(r"\b(max|min|logsumexp|norm|softmax)_(\w)\(")
 _INDICATOR = re.compile(r"(?<![\w\]])\[([^\[\]]* <= [^\[\]]*)\]")
 
@@ -35,8 +37,54 @@ def equations(docstring: str) -> list[tuple[str, str]]:
 
 
 def _ranged(left: str, right: str) -> tuple[str, str]:
+    if right.endswith(OUTSIDE):
+        letters = re.findall(r"\b\w(?=[],])", left)
+        right = _in_range(right.removesuffix(OUTSIDE), letters)
+    if right.endswith(ELSEWHERE):
+        left, right = _everywhere(left, right.removesuffix(ELSEWHERE))
     ones = [f" * x[{index}]**0" for index in re.findall(r"\b\w(?=[],])", left)]
     return left, f"({readable(right)})" + "".join(ones)
+
+
+def _in_range(text: str, letters: Sequence[str]) -> str:
+    """The same with each term as a sum over places, which are those in range."""
+    terms, start = [""], 0
+    while start < len(text):
+        end = _end_of_term(text, start)
+        terms[-1] += text[start:end]
+        if end < len(text):
+            terms.append(text[end : end + 3])
+        start = end + 3
+    found = ""
+    for term in terms:
+        sign, body = (term[:3], term[3:]) if term[:1] == " " else ("", term)
+        for letter in letters:
+            if re.search(rf"\b{letter} [-+] ", body):
+                free = re.sub(rf"\b{letter}\b", "z", body)
+                body = f"sum({readable(free)}, z, z == {letter})"
+        found += f"{sign}({readable(body)})"
+    return found
+
+
+def _end_of_term(text: str, start: int) -> int:
+    """Where the sign of the next term of a sum stands, or the text ends."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if depth == 0 and re.match(r" [-+] ", text[at:]):
+            return at
+    return len(text)
+
+
+def _everywhere(left: str, right: str) -> tuple[str, str]:
+    """The same of all entries, where some are told and others are zero."""
+    name, indices = left.removesuffix("]").split("[")
+    told, taken = indices.split(", "), re.findall(r"\w+", left + right)
+    fresh = (x for x in "ijklmnpqrstuvw" if x not in taken)
+    places = [x if x in told[:k] or " " in x else "" for k, x in enumerate(told)]
+    own = [next(fresh) if place else x for place, x in zip(places, told, strict=True)]
+    deltas = [f" * delta({x}, {y})" for x, y in zip(places, own, strict=True) if x]
+    return f"{name}[{', '.join(own)}]", f"({right}){''.join(deltas)}"
 
 
 def readable(text: str) -> str:
@@ -44,7 +92,9 @@ def readable(text: str) -> str:
     while found := _SUM.search(text):
         end = _end_of_product(text, found.end())
         inside = text[found.end() : end]
-        bound = [_bound(index, inside) for index in found[1].split(",")]
+        letters, conditions = found[1] or found[2], found[3]
+        bound = [_bound(index, inside) for index in letters.split(",")]
+        bound += conditions.split(", ") if conditions else []
         whole = f"sum({inside}, {', '.join(bound)})"
         text = text[: found.start()] + whole + text[end:]
     while found := _CALL.search(text):

@@ -138,15 +138,17 @@ def test_the_pattern_follows_from_the_index_arrays() -> None:
     assert "the pattern depends on shapes and index arrays alone" in text
 
 
-def test_the_docstring_says_what_is_held_where_the_formula_is_long() -> None:
+def test_the_docstring_says_where_entries_are_and_the_object_what_they_are() -> None:
     strain = "sum(P[i, a] * x[corner[i, a]], a)"
     long = " * ".join(f"{f}(1 + {strain}**2)" for f in ("exp", "sin", "log", "sqrt"))
     case = program(f"sum({long}, i)", "", shape=("n",))
     module: Any = load(spec(case))
     *_, structure = module.f_hess.__doc__.split("Structure:")
-    words, equation, *_ = structure.strip().splitlines()
-    assert words == "sparse, by index arrays"
-    assert equation.strip().startswith("H[i, j] = 2 * (sum_k,l,m P[k, l] * P[k, m]")
+    words, *_ = structure.strip().splitlines()
+    assert words == "entries at (corner[i, j], corner[i, k])"
+    equation = module.f_hess(**case.arguments()).structure.partition(": ")[2]
+    pair = "sum_{k,l,m: corner[k, l] == i, corner[k, m] == j}"
+    assert equation.startswith(f"H[i, j] = 2 * ({pair} P[k, l] * P[k, m]")
 
 
 def test_many_entries_of_several_inputs_are_eliminated_as_a_sparse_matrix() -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import ceil
 from typing import SupportsIndex
 
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import peak
 from tensorgen.arrays.work import arithmetic
-from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.dims import ZERO, Coefficient, Dim
 from tensorgen.prices.thresholds import assumed
 
 MOST_TERMS = 3
@@ -63,9 +62,15 @@ def cost_line(code: Code, most: Dim, sizes: Mapping[str, int]) -> str:
 def held(code: Code, sizes: Mapping[str, int]) -> Dim:
     """Return the most numbers that code stores at a time.
 
-    Which statement stores most follows from some `sizes`.
+    Which statement stores most follows from some `sizes`. Blocks, whose length is
+    fixed, are not compared with what grows: they come on top of it.
     """
-    return _dim(peak(code, lambda dim: Amount.of(dim, sizes)))
+
+    def value(dim: Dim) -> int:
+        return Amount.of(dim, sizes)
+
+    whole, grown = (_dim(peak(code, value, blocks=x)) for x in (True, False))
+    return grown + Dim(term for term in whole.terms if not term[0])
 
 
 def powers(dim: Dim) -> str:
@@ -80,7 +85,7 @@ def _power(found: re.Match[str]) -> str:
 def leading(dim: Dim, sizes: Mapping[str, int]) -> Dim:
     """Return the few terms of a polynomial that most of its value comes from.
 
-    Parts of numbers, such as those that truth values take, count as whole ones.
+    Parts of numbers, such as those that truth values take, are rounded.
     """
 
     def size(term: Dim) -> int:
@@ -93,4 +98,9 @@ def leading(dim: Dim, sizes: Mapping[str, int]) -> Dim:
         if abs(whole - size(said)) <= LEFT_OUT * whole:
             break
         said += part
-    return Dim((monomial, ceil(coefficient)) for monomial, coefficient in said.terms)
+    return Dim((monomial, _rounded(c)) for monomial, c in said.terms)
+
+
+def _rounded(coefficient: Coefficient) -> int:
+    """The nearest number that is not zero."""
+    return round(coefficient) or (1 if coefficient > 0 else -1)

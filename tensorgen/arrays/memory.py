@@ -6,13 +6,14 @@ the copies that they make inside are not seen here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 from math import prod
 
-from tensorgen.arrays.arrays import Array, once
+from tensorgen.arrays.arrays import Array, is_boxed, once
 from tensorgen.arrays.code import Code, code_of
 from tensorgen.arrays.object_operations import Called, Reshape, Results, Rows
 from tensorgen.arrays.operations import (
@@ -47,7 +48,7 @@ from tensorgen.arrays.statements import (
 )
 from tensorgen.arrays.types import broadcast
 from tensorgen.arrays.work import count, entries
-from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.prices.thresholds import ADDED_AT_A_TIME
@@ -58,14 +59,15 @@ MASK = Fraction(1, 8)
 SQUARE = Power(Fraction(2))
 
 
-def peak(code: Code, value: Value, elided: int = 0) -> int:
+def peak(code: Code, value: Value, elided: int = 0, blocks: bool = True) -> int:
     """The most numbers that a function's body holds at a time, for given sizes.
 
     What is bound to a name stays until all names of its memory are released; a
     temporary until the operation that it is an operand of is done. Operators overwrite
-    temporaries of `elided` numbers or more.
+    temporaries of `elided` numbers or more. What `blocks` of fixed length hold may be
+    left out.
     """
-    held = Held(elided)
+    held = Held(elided, blocks)
     held.run(code.statements, value)
     return max(held.most, held.now + space(code.returns, value, elided))
 
@@ -73,11 +75,12 @@ def peak(code: Code, value: Value, elided: int = 0) -> int:
 class Held:
     """What statements hold when they run one after the other."""
 
-    def __init__(self, elided: int = 0) -> None:
+    def __init__(self, elided: int = 0, blocks: bool = True) -> None:
         """Start with nothing."""
-        self.elided = elided
+        self.elided, self.blocks = elided, blocks
         self.sizes: dict[str, int] = {}
         self.owner: dict[str, str] = {}
+        self.rows: dict[str, Rows] = {}
         self.now = self.most = 0
         """The numbers that names hold, and the most that there ever were."""
 
@@ -89,10 +92,13 @@ class Held:
         for line in lines:
             match line:
                 case Let(name=name, value=Array(op=Rows() as rows)):
-                    value = where({name: places(rows, value)}, value)
-                case Loop(body=body):
+                    self.rows[name] = rows
+                    value = in_blocks(name, rows, value, self.blocks)
+                case Loop(body=body, step=step):
                     # The names of one step are held until the next binds them anew.
-                    inside = longest(line, value)
+                    inside = longest(line, value, self.rows.get(str(step)))
+                    if not self.blocks and line.is_of_blocks:
+                        inside = where({str(line.width): ZERO}, inside)
                     for _ in range(2):
                         self.run(body, inside)
                 case _:
@@ -139,45 +145,55 @@ def _by_entry(at: Sequence[Array], shape: tuple[Dim, ...], value: Value) -> int:
     return value(rows) * (len(at) > 1) + min(block, ADDED_AT_A_TIME)
 
 
-def longest(loop: Loop, value: Value) -> Value:
-    """The sizes in the last step of a loop whose steps are all as wide."""
+def longest(loop: Loop, value: Value, rows: Rows | None = None) -> Value:
+    """The sizes in the last step of a loop whose steps are all as wide.
+
+    A step may be a block of `rows`.
+    """
     if loop.blocks is not None:
         rows, own = loop.blocks.rows, {loop.name: loop.high - 1}
         if value(places(rows, value)) <= value(loop.high):
-            return _in_blocks(str(loop.width), rows, where(own, value))
+            return in_blocks(str(loop.width), rows, where(own, value))
         return where({**own, str(loop.width): loop.high}, value)
     reach = loop.high - loop.low
-    fits = loop.runs is not None or value(loop.widest) <= value(reach)
+    if rows is not None:
+        fits = rows.entries <= value(reach * rows.width)
+    else:
+        fits = loop.runs is not None or value(loop.widest) <= value(reach)
     widest = loop.widest if fits else reach
     return where({loop.name: loop.high - 1, str(loop.width): widest}, value)
+
+
+def in_blocks(name: str, rows: Rows, value: Value, counted: bool = True) -> Value:
+    """The sizes where a symbol is how many places blocks of so many entries have.
+
+    So many rows of that width are as many entries as a block has, whatever the sizes
+    are, if they are `counted`. What is a part of a row is of lower order, and nothing
+    is wider.
+    """
+    room = rows.entries * counted
+    degree = max((len(monomial) for monomial, _ in rows.width.terms), default=0)
+    widest = {m: c for m, c in rows.width.terms if len(m) == degree}
+
+    def held(monomial: tuple[str, ...]) -> Dim:
+        """What an array holds that has an entry for each place, and so many others."""
+        if name not in monomial:
+            return prod(map(Dim.symbol, monomial), start=ONE)
+        rest = Counter(monomial) - Counter([name])
+        if (times := widest.get((*sorted(rest.elements()),))) is not None:
+            return Dim.of(Fraction(room) / times)
+        is_part = any(rest <= Counter(m) for m in widest)
+        return ZERO if is_part else Dim.of(room)
+
+    def of_blocks(dim: Dim) -> Dim:
+        return sum((held(monomial) * times for monomial, times in dim.terms), ZERO)
+
+    return cache(lambda dim: value(of_blocks(dim) if name in dim.symbols else dim))
 
 
 def places(rows: Rows, value: Value) -> Dim:
     """How many places blocks of so many entries have."""
     return Dim.of(max(rows.entries // max(int(value(rows.width)), 1), 1))
-
-
-def _in_blocks(width: str, rows: Rows, value: Value) -> Value:
-    """The sizes in a block: all of it has so many entries, and less of it no more."""
-
-    def most(term: Dim) -> Dim:
-        ((monomial, times),) = term.terms
-        left, row = [*monomial], [x for m, _ in rows.width.terms[:1] for x in m]
-        if width not in left:
-            return term
-        left.remove(width)
-        for symbol in tuple(row):
-            if symbol in left:
-                left.remove(symbol)
-                row.remove(symbol)
-        if (row and left) or width in left or len(rows.width.terms) > 1:
-            return _put(term, {width: places(rows, value)})
-        return prod(map(Dim.symbol, left), start=Dim.of(rows.entries * times))
-
-    def total(dim: Dim) -> Dim:
-        return sum((most(Dim([term])) for term in dim.terms), ZERO)
-
-    return cache(lambda dim: value(total(dim)))
 
 
 def where(known: Mapping[str, Dim], value: Value) -> Value:
@@ -237,7 +253,14 @@ def _made(one: Array, value: Value, elided: int) -> int:
 
 
 def _room(one: Array) -> Dim:
-    """The numbers that an operation stores anew; an entry of a mask is a byte."""
+    """The numbers that an operation stores anew; an entry of a mask is a byte.
+
+    Single numbers are not counted.
+    """
+    if not one.dims and not isinstance(one.op, Results):
+        return ZERO
+    if isinstance(one.op, Reshape) and _is_in_order(one.args[0]):
+        return ZERO
     made = entries(one)
     return made * MASK if one.kind == "bool" else made
 
@@ -254,6 +277,8 @@ def _spare(one: Array) -> Dim:
             return count(one.args[0].dims) * (2 if reduced else 1)
         case Results() if op.is_helper:
             return count(one.args[0].dims) * 2
+        case Call(operator="norm") if one.order:
+            return count(one.args[0].dims)
         case Call(operator=name):
             return count(one.dims) * OPERATORS[name].spare
         case Bundle():
@@ -296,10 +321,10 @@ def _folded(one: Array, value: Value, elided: int) -> int:
     for k, (part, reach) in enumerate(zip(one.args, once(one, _reached), strict=True)):
         most = max(most, held + _making(part, value, elided))
         fits = (free and dims == reach and part.dims in ((), reach)) or (
-            is_fresh(part)
+            _is_elided(part)
             and _may_swap(op, k)
             and part.dims == reach
-            and dims in ((), reach)
+            and (dims == reach or (dims == () and _adapts(one, k)))
         )
         whole = value(count(reach))
         both = held + _kept(part, value)
@@ -308,7 +333,7 @@ def _folded(one: Array, value: Value, elided: int) -> int:
             most = max(most, both if over else both + whole)
             held, free = whole, True
         else:
-            held, free = both, is_fresh(part)
+            held, free = both, _is_elided(part)
         dims, scaled = reach, False
     return most
 
@@ -323,6 +348,25 @@ def _may_swap(op: Operation, place: int) -> bool:
     if isinstance(op, Multiply):
         return place < op.above
     return isinstance(op, Add) and op.signs[place] > 0
+
+
+def _adapts(one: Array, count: int) -> bool:
+    """Whether NumPy sees through the first factors or terms, which are no arrays.
+
+    An operator is done by the scalar on its left, if that is of NumPy's own kind, and
+    it makes a new array.
+    """
+    alone = not isinstance(one.op, Multiply) or one.op.coefficient == 1
+    parts = one.args[:count]
+    return all(x.weak for x in parts) or (alone and count == 1 and is_boxed(parts[0]))
+
+
+def _is_elided(one: Array) -> bool:
+    """Whether an operator may overwrite what it is given, if it is large.
+
+    `np.tensordot` ends with a view in another shape, of memory that nobody else has.
+    """
+    return is_fresh(one) and not isinstance(one.op, TensorDot)
 
 
 def is_fresh(one: Array) -> bool:
@@ -365,6 +409,14 @@ def _shows(one: Array) -> bool:
     else:
         shows = isinstance(op, Reshape)
     return shows and not _is_gathered(one)
+
+
+def _is_in_order(one: Array) -> bool:
+    """Whether the entries of an array lie in memory one after the other."""
+    op = one.op
+    if isinstance(op, Reshape):
+        return _is_in_order(one.args[0])
+    return op.base == op.name if isinstance(op, Variable) else is_fresh(one)
 
 
 def _is_gathered(one: Array) -> bool:

@@ -94,6 +94,13 @@ class Loop:
     blocks: Blocks | None = None
 
     @property
+    def is_of_blocks(self) -> bool:
+        """Whether a step goes as far as some number says, whatever the sizes are."""
+        if self.blocks is not None:
+            return True
+        return self.width is not None and self.runs is None and self.step != ONE
+
+    @property
     def widest(self) -> Dim:
         """What `width` is, but for the last one."""
         return self.step if self.runs is None else self.runs[1]

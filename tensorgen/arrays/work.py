@@ -6,7 +6,7 @@ Helpers count as what they are named for.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import ceil, prod
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below, once
@@ -98,7 +98,7 @@ def _contracted(op: Contraction, one: Array) -> Dim:
         case Call(operator=name) if OPERATORS[name].helped:
             return count(first) * SHARE.flops
         case Call(operator=name):
-            cubes = round(OPERATORS[name].work)
+            cubes = ceil(OPERATORS[name].work)
             if not cubes:
                 return count(first)
             matrices = [*one.args[-1].dims]

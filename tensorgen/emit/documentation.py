@@ -6,6 +6,7 @@ errors at its top, the text of a function of the spec where that is first met.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +18,9 @@ from tensorgen.operators.helpers.systems import IMPORTS
 
 EVIDENT = 300
 """The longest structure that is repeated where its class is returned."""
+
+
+_DELTAS = re.compile(r"delta\[|sum_\{|\[[^]]*<=? ")
 
 
 @dataclass(slots=True)
@@ -265,7 +269,8 @@ def _structures(function: Function) -> list[list[str]]:
         if len(text) > EVIDENT:
             text = f"that of {holder.class_name}"
         first = f"{', '.join(block)}: " * several + (holder.words or text)
-        if not holder.words or several:
+        # Deltas are said in words; else the equation tells what is stored.
+        if not holder.words or several or _DELTAS.search(holder.structure):
             rows.append([first])
         elif len(first) + len(text) < FILLED - len("Structure: : "):
             rows.append([f"{first}: {text}"])

@@ -26,7 +26,7 @@ from tensorgen.emit.module import Module
 from tensorgen.emit.problem_classes import Problem, problem
 from tensorgen.emit.seal import NOTHING
 from tensorgen.emit.support import support_file, support_name, support_names
-from tensorgen.emit.text import docstring, file_name, literal
+from tensorgen.emit.text import FILLED, docstring, file_name, literal
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.spec.names import FRAME
@@ -250,11 +250,14 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
     """Return what the template of a derivative class needs, as text."""
     columns = [_shape(dims) for dims in c.columns]
     fixed = [name for name in c.fields if name not in (c.linear or ())]
+    title = f"{_capital(c.words)}."
+    if len(title) > FILLED:  # what is where, `structure` says
+        title = re.sub(r" at \(.*?(?=;|\.$)", "", title)
     return {
         "name": c.name,
         "base": c.base,
-        "docstring": docstring([f"{_capital(c.words)}."]),
-        "title": f"{_capital(c.words)}.",
+        "docstring": docstring([title]),
+        "title": title,
         "structure_literal": literal(f"{c.words}: {c.structure}"),
         "vanishes": c.vanishes,
         "sparse": c.sparse or c.vanishes,

@@ -177,11 +177,11 @@ def _terms(line: str) -> list[str]:
     opened: list[int] = []
     cuts = [0]
     for at, char in enumerate(line):
-        if char in "([":
+        if char in "([{":
             opened.append(at)
-        elif char in ")]" and opened:
+        elif char in ")]}" and opened:
             start = opened.pop()
-            if line[start] == "[" or at - start <= SHORT:
+            if line[start] in "[{" or at - start <= SHORT:
                 inside = line[start:at].replace(" ", _GLUE)
                 glued[start:at] = inside
         elif char == " ":

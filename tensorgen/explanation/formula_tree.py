@@ -11,7 +11,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tensorgen.explanation.sum_ranges import MARKED, SIGN, SPACE, Equation, plain
+from tensorgen.explanation.sum_ranges import (
+    CONDITIONS,
+    MARKED,
+    SIGN,
+    SPACE,
+    Equation,
+    plain,
+)
 
 
 @dataclass(frozen=True)
@@ -62,12 +69,16 @@ class Group:
 
 @dataclass(frozen=True)
 class Sign:
-    """A sum over one index, from `low` to `high`, of what follows."""
+    """A sum over one index, from `low` to `high`, of what follows.
+
+    Nothing is added where the conditions `if_` do not hold.
+    """
 
     index: str
     low: Tree
     high: Tree
     body: Tree
+    if_: tuple[Tree, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,7 +132,7 @@ def read(marked: str) -> Tree:
 def left_side(told: Equation) -> Tree:
     """Return the tree of what stands left of the sign."""
     name = Name(told.name)
-    return Entry(name, tuple(map(Name, told.indices))) if told.indices else name
+    return Entry(name, tuple(map(read, told.indices))) if told.indices else name
 
 
 class _Reader:
@@ -199,8 +210,12 @@ class _Reader:
     def signs(self, text: str) -> Tree:
         """A sum over some indices, the first one outermost."""
         body = self.product()
-        for index, low, high in reversed(MARKED.findall(text.removeprefix("sum_"))):
-            body = Sign(index, read(low), read(high), body)
+        told = CONDITIONS.search(text)
+        every = read(f"[{told[1]}]") if told else Group("[", ())
+        conditions = every.inside if isinstance(every, Group) else (every,)
+        for index, low, high in reversed(MARKED.findall(text)):
+            body = Sign(index, read(low), read(high), body, conditions)
+            conditions = ()
         return body
 
     def power(self) -> Tree:
@@ -265,8 +280,8 @@ def names_in(tree: Tree) -> Iterable[str]:
         case Apply(arguments=own) | Group(inside=own):
             for part in own:
                 yield from names_in(part)
-        case Sign(low=low, high=high, body=body):
-            for part in (low, high, body):
+        case Sign(low=low, high=high, body=body, if_=conditions):
+            for part in (low, *conditions, high, body):
                 yield from names_in(part)
         case Unary(operand=operand):
             yield from names_in(operand)

@@ -86,9 +86,9 @@ def _subject(subject: Subject, first: bool) -> list[str]:
 
 def _equation(told: Equation) -> str:
     text = f"{formula(left_side(told))} &= {formula(read(told.body))}"
+    text += r",\; \text{else } 0" * told.tied
     ranges = ",\\; ".join(
-        rf"0 \le {index} < {formula(read(str(dim)))}"
-        for index, dim in zip(told.indices, told.dims, strict=True)
+        rf"0 \le {index} < {formula(read(str(dim)))}" for index, dim in told.free
     )
     return text + (rf", \quad {ranges}" if ranges else "")
 
@@ -119,8 +119,9 @@ def formula(tree: Tree) -> str:
         case Group(kind=kind, inside=inside):
             left, right = _BRACKETS[kind]
             return rf"\left{left}{_listed(inside)}\right{right}"
-        case Sign(index=index, low=low, high=high, body=body):
-            limits = f"_{{{index}={formula(low)}}}^{{{formula(high)}}}"
+        case Sign(index=index, low=low, high=high, body=body, if_=conditions):
+            more = "".join(rf",\; {formula(x)}" for x in conditions)
+            limits = f"_{{{index}={formula(low)}{more}}}^{{{formula(high)}}}"
             return rf"\sum{limits} {formula(body)}"
         case Unary(operator=operator, operand=operand):
             sign = r"\neg " if operator == "~" else operator

@@ -73,10 +73,10 @@ class _Writer:
                 return self.apply(tree)
             case Group(kind=kind, inside=inside):
                 return self.enclosed(kind, self.listed(inside))
-            case Sign(index=index, low=low, high=high, body=body):
-                below = (
-                    f"<mrow><mi>{escape(index)}</mi><mo>=</mo>{self.told(low)}</mrow>"
-                )
+            case Sign(index=index, low=low, high=high, body=body, if_=conditions):
+                first = f"<mi>{escape(index)}</mi><mo>=</mo>{self.told(low)}"
+                more = (f"<mo>,</mo>{self.told(x)}" for x in conditions)
+                below = f"<mrow>{first}{''.join(more)}</mrow>"
                 sign = f"<munderover><mo>∑</mo>{below}{self.row(high)}</munderover>"
                 return sign + self.told(body)
             case Unary(operator=operator, operand=operand):

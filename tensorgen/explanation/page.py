@@ -28,6 +28,7 @@ from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.explanation.sum_ranges import Equation
 from tensorgen.explanation.told_statements import lines
 from tensorgen.explanation.written_files import MARK
+from tensorgen.operators.told_places import ELSEWHERE
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -127,6 +128,7 @@ def _equation(told: Equation, parts: Mapping[str, str]) -> str:
     left = left_side(told)
     known = {x: part for x, part in parts.items() if x not in told.indices}
     body = f"{mathml(left, known)}<mo>=</mo>{mathml(read(told.body), known)}"
+    body += f"<mtext>{ELSEWHERE}</mtext>" * told.tied
     math = f'<math display="block"><mrow>{body}</mrow></math>'
     ranges = escaped(told.ranges.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
     ranges = f"<small>for {ranges}</small>" if told.dims else ""

@@ -6,6 +6,7 @@ A delta or an indicator that a summed index stands in limits its range: what is 
 
 Signs of summation are marked, so that formulas can be read again without guessing
 (`formula_tree.py`): `sum_k⟨low…high⟩`, with another character for each space inside.
+What else must hold follows the range of the last one, `sum_{l=0, row[l] == i}^{E - 1}`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 
 from tensorgen.ir.constraints import Ranges, looked_up, solved
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.index_text import Index, combine, subscript
+from tensorgen.ir.index_text import Index, combine, solved_labels, subscript
 from tensorgen.ir.nodes import (
     Affine,
     Constraint,
@@ -29,22 +30,29 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.index_notation import FormulaPrinter
+from tensorgen.operators.told_places import ELSEWHERE, tied_axes
 
 SPACE = "\N{OPEN BOX}"
 """Stands for a space at which no line ends."""
-MARKED = re.compile(r"(\w+)⟨([^…⟩]*)…([^⟩]*)⟩")
-SIGN = re.compile(rf"sum_({MARKED.pattern}(?:,{MARKED.pattern})*) ")
+MARKED = re.compile(r"([^\W_]+)⟨([^…⟩]*)…([^⟩]*)⟩")
+CONDITIONS = re.compile(r": ([^{}]*)\}")
+_OVER = rf"{MARKED.pattern}(?:,{MARKED.pattern})*"
+SIGN = re.compile(rf"sum_(?:{_OVER}|\{{{_OVER}{CONDITIONS.pattern}) ")
 
 
 @dataclass(frozen=True)
 class Equation:
-    """`name[indices] = body` over all places below `dims`; the body has marks."""
+    """`name[indices] = body` over all places below `dims`; the body has marks.
+
+    Entries at other indices are zero if it says so of places that are `tied` alone.
+    """
 
     name: str
     indices: tuple[str, ...]
     dims: tuple[Dim, ...]
     body: str
     node: Node
+    tied: bool = False
 
     @property
     def left(self) -> str:
@@ -52,10 +60,16 @@ class Equation:
         return subscript(self.name, self.indices)
 
     @property
+    def free(self) -> list[tuple[str, Dim]]:
+        """The indices that run by themselves, and how far."""
+        rows = dict(zip(self.indices, self.dims, strict=True))
+        return [(index, dim) for index, dim in rows.items() if index.isidentifier()]
+
+    @property
     def ranges(self) -> str:
         """The ranges of the indices on the left: `0 <= i, j < n`."""
         found: dict[str, list[str]] = {}
-        for index, dim in zip(self.indices, self.dims, strict=True):
+        for index, dim in self.free:
             found.setdefault(str(dim), []).append(index)
         texts = (f"0 <= {', '.join(own)} < {dim}" for dim, own in found.items())
         return "; ".join(texts)
@@ -63,15 +77,19 @@ class Equation:
     @property
     def text(self) -> str:
         """The equation for a reader; no line ends inside of the sign of a sum."""
-        return f"{self.left} = {plain(self.body)}"
+        return f"{self.left} = {plain(self.body)}{ELSEWHERE * self.tied}"
 
 
 def plain(marked: str) -> str:
     """Return a formula without marks, `sum_{k=0}^{n - 1}` for each index."""
 
     def sign(found: re.Match[str]) -> str:
-        each = MARKED.finditer(found[1])
-        return " ".join(f"sum_{{{x[1]}={x[2]}}}^{{{x[3]}}}" for x in each) + SPACE
+        *others, last = MARKED.findall(found[0])
+        told = CONDITIONS.search(found[0])
+        more = f", {told[1]}".replace(" ", SPACE) if told else ""
+        rows = [*((x, "") for x in others), (last, more)]
+        signs = (f"sum_{{{x}={low}{own}}}^{{{high}}}" for (x, low, high), own in rows)
+        return " ".join(signs) + SPACE
 
     return SIGN.sub(sign, marked)
 
@@ -111,8 +129,13 @@ class _RangePrinter(FormulaPrinter):
 
     def equation(self, name: str, node: Node) -> Equation:
         """What a node is."""
-        indices = tuple(map(str, self.axes(node)))
-        return Equation(name, indices, node.dims, self.body(node), node)
+        at, fixed = tied_axes(self.axes(node), node)
+        indices = tuple(map(str, at))
+        return Equation(name, indices, node.dims, self.body(node, at), node, fixed)
+
+    def fixed(self, node: Product) -> tuple[dict[Label, Affine], list[Constraint]]:
+        """What fixes summed labels in range; the others have ranges of one place."""
+        return solved_labels(node)
 
     def signs(
         self,

@@ -21,18 +21,23 @@ def assembled(
     summed: Sequence[str],
     over: Sequence[str],
     under: Sequence[Text],
+    conditions: Sequence[str] = (),
 ) -> Text:
-    """Join a coefficient, a sign of summation, factors and divisors."""
+    """Join a coefficient, a sign of summation with conditions, factors and divisors."""
     if under and 1 < coefficient.denominator <= LARGEST_DENOMINATOR:
         under = [(str(coefficient.denominator), ATOM), *under]
         coefficient = Fraction(coefficient.numerator)
     over, below = _powers(over), _below(under)
-    if summed and not below and len(over) == 1 and _is_sum(over[0]):
+    plain = summed and not conditions and not below
+    if plain and len(over) == 1 and _is_sum(over[0]):
         inner, _, rest = over[0][5:-1].partition(" ")
         summed, over = [*summed, inner], [rest]
     sign = "-" if coefficient < 0 else ""
     size = abs(coefficient)
-    sigma = f"sum_{','.join(summed)} " if summed else ""
+    letters = ",".join(summed)
+    if conditions:
+        letters = f"{{{letters}: {', '.join(conditions)}}}"
+    sigma = f"sum_{letters} " if summed else ""
     factors = list(over)
     if below and not factors:
         factors = [number(size)]
@@ -59,8 +64,9 @@ def filled(spelled: str, parts: Sequence[Text]) -> Text:
 
 
 def _is_sum(text: str) -> bool:
-    """Whether all of a text is a sum in parentheses: not a power of one."""
-    return text.startswith("(sum_") and _is_enclosed(text)
+    """Whether all of a text is a sum in parentheses, without conditions."""
+    starts = text.startswith("(sum_") and not text.startswith("(sum_{")
+    return starts and _is_enclosed(text)
 
 
 def _is_enclosed(text: str) -> bool:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tensorgen.ir.affine_forms import AffineForm
-from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved
+from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved, within
 from tensorgen.ir.dims import Coefficient, Dim
-from tensorgen.ir.nodes import Affine, Constraint, Input, Label, Lookup, Node, Product
+from tensorgen.ir.nodes import (
+    Affine,
+    Constant,
+    Constraint,
+    Input,
+    Label,
+    Lookup,
+    Node,
+    Product,
+    Size,
+)
 
 LETTERS = "ijklmnpqrstuvwabcdefgh"
 
@@ -36,6 +47,23 @@ def letters(taken: Iterable[str]) -> Iterator[str]:
             if name not in avoid:
                 yield name
         number += 1
+
+
+def letters_in(at: Iterable[Index]) -> list[str]:
+    """The letters that indices mention, inside of index arrays as well."""
+    atoms = (name for index in at for name, _ in index.terms)
+    return [letter for atom in atoms for letter in re.findall(r"\w+", atom)]
+
+
+def names_in(nodes: Iterable[Node]) -> list[str]:
+    """The names of inputs, constants and sizes, which no letter may be."""
+    found = [name for node in nodes for dim in node.dims for name in dim.symbols]
+    for node in nodes:
+        if isinstance(node, Input | Constant):
+            found.append(node.name)
+        elif isinstance(node, Size):
+            found += node.value.symbols
+    return found
 
 
 Spell = Callable[[Node, Sequence[Index]], str]
@@ -81,15 +109,28 @@ def subscript(name: str, indices: Sequence[object]) -> str:
 
 def constraint_text(kind: str, index: Index) -> str:
     """Return `delta[i, j]` for `i - j == 0` and `[j <= i]` for `i - j >= 0`."""
+    less, sign, more = _sides(kind, index)
+    return f"delta[{more}, {less}]" if kind == "eq" else f"[{less} {sign} {more}]"
+
+
+def condition(kind: str, index: Index, letters: Iterable[str]) -> str:
+    """Return `row[l] == i` or `j < i`; of equals, first what has summed `letters`."""
+    less, sign, more = _sides(kind, index)
+    own = re.compile(rf"\b({'|'.join(letters)})\b")
+    if kind == "eq" and not own.search(less):
+        less, more = more, less
+    return f"{less} {sign} {more}"
+
+
+def _sides(kind: str, index: Index) -> tuple[str, str, str]:
+    """What is less or equal, the sign between, and what is more."""
     terms = [*index.terms, *_dim_terms(index.const)]
     strict = kind == "ge" and terms[-1:] == [("", -1)] and len(terms) > 1
     if strict:
         del terms[-1]
     plus = _signed_text([(name, c) for name, c in terms if c > 0])
     minus = _signed_text([(name, -c) for name, c in terms if c < 0])
-    if kind == "eq":
-        return f"delta[{plus}, {minus}]"
-    return f"[{minus} {'<' if strict else '<='} {plus}]"
+    return minus, "==" if kind == "eq" else "<" if strict else "<=", plus
 
 
 def _dim_terms(dim: Dim) -> list[tuple[str, Coefficient]]:
@@ -132,3 +173,59 @@ def solved_labels(node: Product) -> tuple[dict[Label, Affine], list[Constraint]]
         else:
             rest.append(constraint)
     return found, rest
+
+
+def one_points(
+    node: Product, found: dict[Label, Affine], constraints: Sequence[Constraint]
+) -> tuple[list[Constraint], list[Constraint]]:
+    """Fix the summed labels of which at most one value counts, beside those `found`.
+
+    Return what says that these are in range, and the constraints that remain.
+    """
+    ranges = Ranges.of(dict(enumerate(node.sizes)))
+    deltas = [
+        form
+        for kind, form in constraints
+        if kind == "eq"
+        and max([*form.labels, *looked_up([form])], default=0) < node.order
+    ]
+    checks: list[Constraint] = []
+    rest: list[Constraint] = []
+    for one in constraints:
+        kind, form = one
+        for label, value in found.items():
+            form = form.substituted(label, value)
+        inside = looked_up([form])
+        read = inside | looked_up(found.values())
+        for label in solvable(Constraint(kind, form)):
+            if label < node.order or label in read or inside & found.keys():
+                continue
+            value, own = solved(form, label), ranges.intervals[label]
+            # Best what is in range by itself, or is at least no sum.
+            same = sorted(_alike(value, deltas), key=lambda x: x.const != 0)
+            found[label] = value = next(
+                (x for x in same if ranges.contain(x, own)), same[0]
+            )
+            for check in within(value, own):
+                forms = _alike(check.form, deltas)
+                if not any(is_never_negative(x, ranges) for x in forms):
+                    checks.append(check)
+            break
+        else:
+            rest.append(one)
+    return checks, rest
+
+
+def _alike(value: Affine, deltas: Iterable[Affine]) -> Iterator[Affine]:
+    """A form, then the same by what deltas say of labels that it mentions."""
+    yield value
+    for form in deltas:
+        for label in solvable(Constraint("eq", form)):
+            if value.coefficient(label):
+                yield value.substituted(label, solved(form, label))
+
+
+def is_never_negative(form: Affine, ranges: Ranges) -> bool:
+    """Whether a form is 0 at least for all labels in their ranges."""
+    reach = ranges.bounds(form)
+    return reach is not None and ranges.holds(reach[0])

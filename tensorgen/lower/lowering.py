@@ -286,7 +286,8 @@ class Lowering:
             case Input():
                 kind: Kind = "float" if node.index is None else "int"
                 labels = tuple(range(node.order))
-                own = arrays.variable(node.name, node.dims, kind, base=node.name)
+                name, boxed = node.name, not node.dims
+                own = arrays.variable(name, node.dims, kind, name, boxed)
                 return Operand(own, labels)
             case Constant():
                 return made(operations.Constant(node.name), ())

@@ -70,7 +70,7 @@ def result(
     """The array as a result; `fresh` ones share no memory with `shared` variables."""
     repeats = len(set(operand.labels)) < len(dims)
     operand = full(operand, dims)
-    if not dims and is_boxed(operand.array):
+    if not dims and is_boxed(operand.array) and operand.base not in shared:
         return made(Unbox(), (), operand)
     if not fresh or operand.base is None:
         return operand

@@ -388,7 +388,11 @@ _ROWS = (
     _OverAxes("rnorm", _reduced_dims, _rnorm_partials, expand=_expand_rnorm),
     _OverAxes("prod", _reduced_dims, _weighted_by("prod_others"), "np.prod({0}{axis})"),
     _OverAxes(
-        "prod_others", same_dims, _prod_others_partials, "_prod_others({0}{axis})"
+        "prod_others",
+        same_dims,
+        _prod_others_partials,
+        "_prod_others({0}{axis})",
+        spare=1,
     ),
     *external_calls.ROWS,
     *matrix_functions.ROWS,

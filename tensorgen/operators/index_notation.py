@@ -6,7 +6,6 @@ Slices stand in the subscripts, other deltas as `delta[i, j]`, indicators as `[i
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from fractions import Fraction
 from typing import NamedTuple, assert_never
 
 from tensorgen.ir.aliases import Aliases, turned
+from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.formula_text import (
     ATOM,
     POWER,
@@ -28,12 +28,18 @@ from tensorgen.ir.formula_text import (
 from tensorgen.ir.index_text import (
     Index,
     combine,
+    condition,
     constraint_text,
+    is_never_negative,
     letters,
+    letters_in,
+    names_in,
+    one_points,
     solved_labels,
     subscript,
 )
 from tensorgen.ir.nodes import (
+    Affine,
     Call,
     Constant,
     Constraint,
@@ -54,6 +60,13 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.external_calls import external_of, is_external
 from tensorgen.operators.promise_calls import bare, is_promise
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
+from tensorgen.operators.told_places import (
+    ELSEWHERE,
+    OUTSIDE,
+    is_sure,
+    named_entries,
+    tied_axes,
+)
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
 
@@ -91,16 +104,21 @@ def equations(
 
 
 def inlined(
-    name: str, node: Node, names: Mapping[Node, str] | None = None, most: int = 60
+    name: str, node: Node, names: Mapping[Node, str] | None = None, most: int = 150
 ) -> str | None:
     """Return `name[i, j] = ...` with nothing but given names in it.
 
-    None where that takes more than so many operations.
+    What is zero wherever some axes differ is told of places where they do not. None
+    where that takes more than so many operations, or other names.
     """
     printer = FormulaPrinter([node], names or {}, [name], apart=False)
     if printer.weights[node] > most:
         return None
-    return f"{subscript(name, printer.axes(node))} = {printer.body(node)}"
+    at, fixed = tied_axes(printer.axes(node), node)
+    text = f"{subscript(name, at)} = {printer.body(node, at)}"
+    if printer.where:  # arguments of functions, without a name
+        return None
+    return text + ELSEWHERE * fixed + OUTSIDE * printer.reaches_out
 
 
 def dump(nodes: Iterable[Node]) -> str:
@@ -125,11 +143,13 @@ class FormulaPrinter:
         self.apart = apart
         self.names = dict(names)
         self.where: list[Node] = []
+        self.reaches_out = False
+        """Whether terms with an entry outside of its array count as zero."""
         below = topological(roots)
         # What is being defined cannot be explained by its own name.
         others = [node for node, name in names.items() if name not in defined]
         self.aliases = Aliases(names, others)
-        self.taken = {*names.values(), *_names_in(below)}
+        self.taken = {*names.values(), *names_in(below)}
         self.uses = Counter(child for node in below for child in children(node))
         self.weights: dict[Node, int] = {}
         for node in below:
@@ -166,9 +186,9 @@ class FormulaPrinter:
             lines.append(f"where {left} = {self.body(value)}")
         return lines
 
-    def body(self, node: Node) -> str:
-        """What a node is, whether or not it has a name."""
-        at = self.axes(node)
+    def body(self, node: Node, at: Sequence[Index] | None = None) -> str:
+        """What a node is, whether or not it has a name, at its axes or elsewhere."""
+        at = self.axes(node) if at is None else at
         if (moved := turned(node)) and moved[0] not in self.names:
             node, labels = moved
             at = [at[label] for label in labels]
@@ -197,7 +217,7 @@ class FormulaPrinter:
     def spelled(self, node: Node, at: Sequence[Index]) -> Text:
         """The entry of a node at some indices, spelled out."""
         # No sum inside may use a letter that means something outside.
-        with self.reserved(_letters_in(at)):
+        with self.reserved(letters_in(at)):
             return self.kind(node, at)
 
     def entry(self, node: Node, at: Sequence[Index]) -> str:
@@ -241,7 +261,7 @@ class FormulaPrinter:
 
     def product(self, node: Product, at: Sequence[Index]) -> Text:
         """A product, with a sign of summation."""
-        solved, constraints = solved_labels(node)
+        solved, constraints = self.fixed(node)
         indices: dict[Label, Index] = dict(enumerate(at))
         pool = letters(self.taken)
         bound: dict[Label, str] = {}
@@ -268,10 +288,34 @@ class FormulaPrinter:
             else:
                 over.append(text)
         signs, constraints = self.signs(node, bound, constraints, indices)
-        for kind, form in constraints:
-            form_text = combine(form, indices, self.entry)
-            over.append(constraint_text(kind, form_text))
-        return assembled(node.coefficient, signs, over, under)
+        conditions = []
+        for constraint in constraints:
+            kind, form = constraint
+            index = combine(form, indices, self.entry)
+            own = letters_in([index])
+            inside = [letter for letter in bound.values() if letter in own]
+            if inside:
+                conditions.append(condition(kind, index, inside))
+            elif not is_sure(kind, index):
+                over.append(constraint_text(kind, index))
+        return assembled(node.coefficient, signs, over, under, conditions)
+
+    def fixed(self, node: Product) -> tuple[dict[Label, Affine], list[Constraint]]:
+        """What fixes summed labels, and the constraints that remain.
+
+        Where a value is out of range, so may be an entry of what the formula names:
+        such terms count as zero. Else an indicator says so.
+        """
+        found, constraints = solved_labels(node)
+        checks, constraints = one_points(node, found, constraints)
+        entries = list(named_entries(node, found, self.names)) if checks else []
+        ranges = Ranges.of(dict(enumerate(node.sizes)))
+        for check in checks:
+            if any(is_never_negative(check.form - x, ranges) for x in entries):
+                self.reaches_out = True
+            else:
+                constraints.append(check)
+        return found, constraints
 
     def signs(
         self,
@@ -393,21 +437,6 @@ def _divisor(node: Node) -> _Divisor | None:
 
 def _is_leaf(node: Node) -> bool:
     return not children(node)
-
-
-def _letters_in(at: Iterable[Index]) -> list[str]:
-    atoms = (name for index in at for name, _ in index.terms)
-    return [letter for atom in atoms for letter in re.findall(r"\w+", atom)]
-
-
-def _names_in(nodes: Iterable[Node]) -> list[str]:
-    found = [name for node in nodes for dim in node.dims for name in dim.symbols]
-    for node in nodes:
-        if isinstance(node, Input | Constant):
-            found.append(node.name)
-        elif isinstance(node, Size):
-            found += node.value.symbols
-    return found
 
 
 def _function(node: Call) -> str:

@@ -31,12 +31,11 @@ from tensorgen.emit.interface import (
 )
 from tensorgen.emit.module import Module
 from tensorgen.emit.support import helpers
-from tensorgen.emit.text import equation
 from tensorgen.emit.unknown_solvers import Solver
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import HURRIED
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, children, entries, inputs_of
+from tensorgen.ir.nodes import Node, children, entries, inputs_of, topological
 from tensorgen.lang import ElaboratedFunction, ElaboratedUnknown
 from tensorgen.lower import lower
 from tensorgen.passes.context import Plan
@@ -44,10 +43,10 @@ from tensorgen.plans.block_functions import share_blocks
 from tensorgen.plans.constrained_plans import PlannedConstrained, build_constrained
 from tensorgen.plans.derivative_objects import Objects
 from tensorgen.plans.formulas import (
+    Teller,
     cost_of,
     equation_of,
     formulas_of,
-    shortest,
     steps_of,
     text_of,
 )
@@ -308,7 +307,7 @@ class ModuleBuilder:
     ) -> Function:
         """A function with all that its text says beside its statements."""
         function = planned.source
-        texts, left = self._formulas(planned, plan)
+        texts, left = self._formulas(planned, plan, body)
         return Function(
             function.spec.name,
             planned.kind,
@@ -324,22 +323,42 @@ class ModuleBuilder:
             holders,
         )
 
-    def _formulas(self, planned: PlannedFunction, plan: Plan) -> tuple[list[str], bool]:
+    def _formulas(
+        self, planned: PlannedFunction, plan: Plan, body: Body
+    ) -> tuple[list[str], bool]:
         """What is returned, as far as it is not told elsewhere; whether more is."""
         function = planned.source
         own = planned.kind.beside or (planned.kind is VALUE and not function.results)
         if own:  # its parts are functions too; the text of the function is its value
             return [], False
-        names, shown = self.visible(function), list[str]()
+        names = self.visible(function)
         by_index = "[" in " ".join(text_of(function))
-        room = LINES_OF_FORMULAS
-        named = list(zip(planned.root_names, formulas_of(plan, names), strict=True))
-        for name, node in named:
-            text = shortest(name, node, names, by_index)
-            if text is not None and (lines := len(equation(text, ""))) <= room:
-                shown.append(text)
-                room -= lines
-        return shown, len(shown) < len(named)
+        formulas = list(formulas_of(plan, names))
+        ways = [zip(planned.root_names, formulas, strict=True)]
+        if all(len(part) == 1 for part in plan.parts):
+            computed = [part[0] for part in plan.parts]
+            ways.append(zip(planned.root_names, computed, strict=True))
+        words = self._words(
+            [node for part in (plan.formulas, plan.roots) for node in part], names, body
+        )
+        teller = Teller(names, words, by_index, LINES_OF_FORMULAS)
+        told = teller.all(list(zip(*ways, strict=True)))
+        return [line for row in told for line in row or ()], None in told
+
+    def _words(
+        self,
+        roots: Sequence[Node],
+        names: Mapping[Node, str],
+        body: Body,
+    ) -> dict[Node, str]:
+        """Values that the code of a function names, by what they are called there."""
+        bound = {*re.findall(r"^ *(\w+) = ", "\n".join(body.lines), re.MULTILINE)}
+        graph = self.graph
+        called = {**graph.derived, **graph.suggestions, **graph.names}
+        below = topological(roots)
+        found = {x: called[x] for x in below if x in called and x not in names}
+        taken = {*names.values()}
+        return {x: word for x, word in found.items() if word in bound - taken}
 
     def visible(self, function: ElaboratedFunction) -> dict[Node, str]:
         """The named values that a reader of a function's docstring has seen."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tensorgen.emit.text import equation
 from tensorgen.ir.dims import COMPUTED
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Node, children, topological
@@ -44,6 +46,109 @@ def shortest(
     """
     text = None if by_index else matrix_notation(node, names, [name])
     return inlined(name, node, names) if text is None else f"{name} = {text}"
+
+
+class Teller:
+    """Writes equations of results, each in a few lines at most.
+
+    No equation takes more lines than there is `room` for, and a result with the values
+    that it names no more than twice as many. One that would is told by values of the
+    code, called by the `words` that they have there: `where d_D[i, j] = ...`, once for
+    all results.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[Node, str],
+        words: Mapping[Node, str],
+        by_index: bool,
+        room: int,
+    ) -> None:
+        """Know the names that readers know, and how many lines a result may take."""
+        self.names, self.words = names, words
+        self.by_index, self.room = by_index, room
+        self.told: dict[str, Node] = {}
+        self.called: dict[str, list[Node]] = {}
+        for node, word in words.items():
+            self.called.setdefault(word, []).append(node)
+
+    def all(
+        self, results: Sequence[Sequence[tuple[str, Node]]]
+    ) -> list[list[str] | None]:
+        """Return the equations of each result, which may be either of some nodes.
+
+        What is told of one shortens others, those before it as well.
+        """
+        found: dict[int, list[str]] = {}
+        before = -1
+        while before < len(found):
+            before = len(found)
+            for k, ways in enumerate(results):
+                if k not in found and (told := self.first(ways)) is not None:
+                    found[k] = told
+        return [found.get(k) for k in range(len(results))]
+
+    def first(self, ways: Iterable[tuple[str, Node]]) -> list[str] | None:
+        """Return the equations of the first of some nodes that are short."""
+        for words in ({}, self.words):
+            for name, node in ways:
+                told = self._equations(name, node, words)
+                if told is not None:
+                    return told
+        return None
+
+    def _equations(
+        self, name: str, node: Node, words: Mapping[Node, str]
+    ) -> list[str] | None:
+        """What a node is, then the values that this mentions; None if that is long."""
+        known = {**words, **self.names}
+        waiting, told, found = {name: node}, dict(self.told), list[str]()
+        while waiting:
+            own = next(iter(waiting))
+            one = waiting.pop(own)
+            inside = _frontier(one, known)
+            if any(is_recurrence(x) and x not in known for x in inside):
+                return None
+            others = {x: word for x, word in known.items() if x is not one}
+            text = shortest(own, one, others, self.by_index)
+            if text is None:
+                return None
+            found.append(text if own == name else f"where {text}")
+            lines = [len(equation(row, "")) for row in found]
+            if max(lines) > self.room or sum(lines) > 2 * self.room:
+                return None
+            said = {*re.findall(r"\w+", text.partition(" = ")[2])}
+            for word in (x for x in self.called if words and x in said):
+                values = self.called[word]
+                values = [x for x in values if x in inside] or values
+                if {told.get(word, values[0]), *values} != {values[0]}:
+                    return None  # two values of one name
+                told[word] = values[0]
+                if word in self.told or word in waiting or _is_in(word, found):
+                    continue
+                if is_recurrence(values[0]):
+                    found.append(f"where {word} = what the code computes in steps")
+                elif values[0] is not one:
+                    waiting[word] = values[0]
+        self.told = told
+        return found
+
+
+def _is_in(word: str, equations: Iterable[str]) -> bool:
+    """Whether a value is defined already."""
+    start = re.compile(rf"where {word}\b[^=]* = ")
+    return any(start.match(row) for row in equations)
+
+
+def _frontier(node: Node, known: Mapping[Node, str]) -> list[Node]:
+    """The nodes that the formula of one mentions or is made of, as far as names go."""
+    found, waiting = dict[Node, None](), [*children(node)]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found[one] = None
+            waiting += [] if one in known else children(one)
+    return [*found]
 
 
 def _said(roots: Sequence[Node], names: Mapping[Node, str]) -> dict[Node, set[str]]:

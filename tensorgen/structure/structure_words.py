@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from math import prod
+from typing import Any
 
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.groups import connected
+from tensorgen.ir.index_text import Index, combine, letters, subscript
+from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.structure.gram import gram
 from tensorgen.structure.methods import Structure
 from tensorgen.structure.stored import LaidOut, StoredTerm, is_axis
@@ -15,6 +19,10 @@ from tensorgen.structure.ways import aligned, ties_rows
 
 _LAST = ("rank", "dense")
 """What is said after all else."""
+_AT = " at "
+_NESTED = re.compile(r"\[[^]]*\[")
+LONGEST = 160
+"""The most characters of places that say more than that there are some."""
 
 
 def words(structure: Structure) -> str:
@@ -25,8 +33,8 @@ def words(structure: Structure) -> str:
         blocks = _counted(stride.blocks, "block")
         return f"block diagonal, {blocks} of {stride.step} neighbours"
     named = [(_word(structure, term), term) for term in structure.tensor.terms]
-    found = dict.fromkeys(sorted((word for word, _ in named), key=_LAST.__contains__))
-    if any(word.startswith(("band", "block", "sparse")) for word in found):
+    found = _joined(sorted((word for word, _ in named), key=_LAST.__contains__))
+    if any(word.startswith(("band", "block diagonal", "sparse")) for word in found):
         found.pop("diagonal", None)  # the others have one
     ties = {tie for word, t in named if word in ("band", "diagonal") for tie in t.ties}
     ranks = (_rank(term) for word, term in named if word == "rank")
@@ -58,7 +66,7 @@ def higher_words(structure: Structure) -> str:
 def _word(structure: Structure, term: StoredTerm) -> str:
     """What one term is called; `band` and `rank` are to be counted."""
     if term.links:
-        return _by_links(term)
+        return _places(structure, term) or _by_links(term)
     if not term.ties:
         return _loose(structure, term)
     r, dims = structure.rows, structure.tensor.dims
@@ -77,7 +85,62 @@ def _word(structure: Structure, term: StoredTerm) -> str:
         return f"block diagonal, {blocks} of {high} by {wide}"
     if (r, structure.axes) == (1, 2) and term.ties[0].offset.constant is not None:
         return "band"
-    return "sparse" if ties_rows(structure, term) else "products of smaller arrays"
+    if not ties_rows(structure, term):
+        return "products of smaller arrays"
+    return _places(structure, term) or "sparse"
+
+
+def _places(structure: Structure, term: StoredTerm) -> str:
+    """Where a term has entries or blocks: `blocks of 2 by 2 at (s[m], t[m])`.
+
+    Nothing where an index array is computed that the structure does not store, or one
+    tells which entries of another are meant.
+    """
+    fields = dict(zip(structure.tensor.arrays, structure.fields, strict=True))
+    names = {x.name for x in topological([*fields]) if isinstance(x, Input)}
+    pool = letters({*names, *fields.values(), *structure.sizes})
+    given = {tie.second for tie in term.ties} | {link.axis for link in term.links}
+    led: set[Any] = {*given, *(tie.first for tie in term.ties)}
+    led |= {x for link in term.links for x in link.labels if is_axis(x)}
+    free = [axis for axis in range(structure.axes) if axis in led - given]
+    at: dict[Any, Index] = {x: Index.atom(next(pool)) for x in (*free, *term.elements)}
+
+    def entry(node: Node, place: Sequence[Index]) -> str:
+        return subscript(fields.get(node, "?"), place)
+
+    for link in term.links:
+        at[link.axis] = combine(link.form, at, entry)
+    for tie in term.ties:
+        at[tie.second] = at[tie.first] + Index.constant(tie.offset)
+    sides, sizes = [], []
+    for side in (range(structure.rows), range(structure.rows, structure.axes)):
+        told = [str(at[axis]) for axis in side if axis in led]
+        sides.append(told[0] if len(told) == 1 else f"({', '.join(told)})")
+        dims = (structure.tensor.dims[axis] for axis in side if axis not in led)
+        sizes.append(prod(dims, start=ONE))
+    text = ", ".join(sides)
+    if "?" in text or "()" in sides or _NESTED.search(text):
+        return ""
+    what = "entries" if sizes == [ONE, ONE] else f"blocks of {sizes[0]} by {sizes[1]}"
+    return f"{what}{_AT}({text})"
+
+
+def _joined(words: Iterable[str]) -> dict[str, None]:
+    """The words of terms, each once; the places of blocks of one size together."""
+    places: dict[str, dict[str, None]] = {}
+    for word in words:
+        kind, _, place = word.partition(_AT)
+        own = places.setdefault(kind, {})
+        own |= dict.fromkeys([place] * bool(place))
+    found: dict[str, None] = {}
+    for kind, own in places.items():
+        *others, last = own or [""]
+        told = f"{', '.join(others)} and {last}" if others else last
+        if len(told) > LONGEST:
+            by = "index arrays" if "[" in told else "rule"
+            kind, told = f"sparse, by {by}", ""
+        found[kind + _AT * bool(told) + told] = None
+    return found
 
 
 def _by_links(*terms: StoredTerm) -> str:

@@ -268,7 +268,7 @@ HELD = {
     "recurrence": (k + 2) * n,
     "hidden": (k + 3) * n,  # the old step is held until there is a new one
     "gram": 2 * n * n + k * n,
-    "both": Dim.of(3),
+    "both": Dim.of(2),
 }
 WORK = {
     "recurrence": k * (2 * n * n + 2 * n),

@@ -46,9 +46,12 @@ def value(tree: Tree, known: Mapping[str, Any]) -> Any:
             return FUNCTIONS[function](*(value(x, known) for x in own))
         case Group(inside=(inside,)):
             return value(inside, known)
-        case Sign(index=index, low=low, high=high, body=body):
+        case Sign(index=index, low=low, high=high, body=body, if_=conditions):
             places = range(value(low, known), value(high, known) + 1)
-            return sum(value(body, {**known, index: k}) for k in places)
+            each = ({**known, index: k} for k in places)
+            return sum(
+                value(body, at) for at in each if all(value(x, at) for x in conditions)
+            )
         case Unary(operator="-", operand=operand):
             return -value(operand, known)
         case Binary(operator=operator, left=left, right=right):
@@ -66,6 +69,7 @@ def _binary(operator: str, left: Any, right: Any) -> Any:
         "*": lambda: left * right,
         "/": lambda: left / right,
         "**": lambda: left**right,
+        "==": lambda: left == right,
         "<": lambda: left < right,
         "<=": lambda: left <= right,
     }[operator]()

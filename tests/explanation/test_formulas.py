@@ -62,10 +62,14 @@ def by_indices(equations: list[Equation], known: dict[str, Any]) -> dict[str, An
         waiting.remove(told)
         tree = read(told.body)
         shape = [int(dim.value(SIZES)) for dim in told.dims]
-        array = np.empty(shape)
+        array = np.zeros(shape)
         for place in np.ndindex(*shape):
             at = dict(zip(told.indices, place, strict=True))
-            array[place] = value(tree, {**known, **at})
+            of = [value(read(x), {**known, **at}) for x in told.indices]
+            if of == [*place]:
+                array[place] = value(tree, {**known, **at})
+            else:
+                assert told.tied
         known[told.name] = array
     return known
 

@@ -157,5 +157,5 @@ def test_an_explanation_shows_formulas_in_every_form(shell: Any) -> None:
     alone = shown(shell, told["f_hess"])
     assert alone["image/svg+xml"].startswith("<svg xmlns=")
     assert alone["text/latex"].startswith(
-        "$$\\begin{aligned}\n{\\mathit{hess}}_{i, j} &="
+        "$$\\begin{aligned}\n{\\mathit{hess}}_{i, i} &="
     )

@@ -85,7 +85,7 @@ def test_a_lookup_is_a_subscript_or_a_delta() -> None:
     scatter = e.graph.product(
         [place], [(e.y, [entry])], constraints=[at_row], sizes={place: n}
     )
-    assert formula(scatter) == "sum_j y[j] * delta[i, row[j]]"
+    assert formula(scatter) == "sum_{j: row[j] == i} y[j]"
     # A part of an index array: its entries from the second on.
     shift = delta({"p": 1, "i": -1}, -1)
     tail = e.graph.product("i", [(row, "p")], constraints=[shift], sizes={"i": m - 1})
@@ -99,7 +99,7 @@ def test_labels_that_fix_each_other_by_lookups_keep_a_delta() -> None:
     col, y = e.graph.input("col", (m,), index=m), e.y
     each_other = [delta({a: 1, Lookup(col, (b,)): -1}) for a, b in ((0, 1), (1, 0))]
     pairs = e.graph.product([], [(y, [0]), (y, [1])], constraints=each_other)
-    assert formula(pairs) == "sum_i y[col[i]] * y[i] * delta[i, col[col[i]]]"
+    assert formula(pairs) == "sum_{i: col[col[i]] == i} y[col[i]] * y[i]"
 
 
 def test_signs_coefficients_and_quotients_read_as_written() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -175,3 +176,68 @@ functions:
     emit: [value, gradient, hessian]
 """)
     assert "`slope` and 1 other." in text and "1 others" not in text
+
+
+def told(spec: str, function: str) -> str:
+    """What the docstring of a function says that it is, on one line."""
+    text = str(getattr(tensorgen.load(spec), function).__doc__)
+    return " ".join(text.partition("Arguments:")[0].split())
+
+
+SUMS = """
+tensorgen: 1
+inputs:
+  x: [n]
+  V: [m, k]
+  row: {shape: [e], index: n}
+  col: {shape: [e], index: m}
+functions:
+  total: {expr: "sum(x[row[l]]**2 * V[col[l], 0], l)", wrt: x, emit: [gradient]}
+  steps: {expr: "sum(exp(x[i + 1] * x[i]), i)", wrt: x, emit: [gradient]}
+  blocks: {expr: "sum(cosh(V[i, a]) * V[i, b], i, a, b)", wrt: V, emit: [dense_hessian]}
+"""
+
+
+def test_sums_say_which_entries_they_are_over() -> None:
+    found = told(SUMS, "total_grad")
+    assert "grad[i] = 2 * sum_{j: row[j] == i} V[col[j], 0] * x[i]" in found
+    assert "delta" not in found
+
+
+def test_sums_over_one_point_are_entries() -> None:
+    found = told(SUMS, "steps_grad")
+    assert "x[i + 1] * exp(x[i] * x[i + 1])" in found
+    assert "x[i - 1] * exp(x[i - 1] * x[i])" in found
+    assert found.endswith(", terms out of range 0")
+
+
+def test_blocks_are_told_of_the_places_where_they_are() -> None:
+    found = told(SUMS, "blocks_hess_dense")
+    assert "hess[i, j, i, n] = " in found and found.endswith(", else 0")
+    assert "delta[i, " not in found
+
+
+LAYERS = """
+tensorgen: 1
+inputs: {W: [h, d], U: [h, h], v: [h], X: [s, d], y: [s]}
+functions:
+  loss:
+    where: |
+      first = tanh(X @ W.T)
+      second = tanh(first @ U.T)
+      error = second @ v - y
+    expr: sum(error**2) / 2
+    wrt: [W, U, v]
+    emit: [value, gradient, hvp]
+"""
+
+
+def test_long_results_are_told_by_values_that_the_code_names() -> None:
+    module = tensorgen.load(LAYERS)
+    text = str(module.loss_hvp.__doc__)
+    assert "Formulas: " not in text
+    defined = re.findall(r"where (\w+) = ", text)
+    assert "second_dot" in defined and "d_second" in defined
+    source = inspect.getsource(module)
+    assert all(re.search(rf"^ +{word} = ", source, re.MULTILINE) for word in defined)
+    assert not re.search(r"\bT\d\b", text)

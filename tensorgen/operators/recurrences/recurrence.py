@@ -375,6 +375,8 @@ ROWS = (
     Operator("running_product", same_dims, (), "np.cumprod({0}, axis=0)"),
     Operator("filtered", same_dims, (), "_filtered({0}, {1})"),
     Operator("filtered_back", same_dims, (), "_filtered({0}, {1}, back=True)"),
-    Operator("filtered_by", same_dims, (), "_filtered_by({0}, {1})"),
-    Operator("filtered_back_by", same_dims, (), "_filtered_by({0}, {1}, back=True)"),
+    Operator("filtered_by", same_dims, (), "_filtered_by({0}, {1})", spare=3),
+    Operator(
+        "filtered_back_by", same_dims, (), "_filtered_by({0}, {1}, back=True)", spare=3
+    ),
 )
