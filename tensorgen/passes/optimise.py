@@ -71,7 +71,7 @@ def candidates(context: Context, ways: Sequence[Sequence[Node]]) -> list[Plan]:
 
 
 def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
-    """Return the plan to compute among equivalent ones."""
+    """Return the plan to compute among equivalent ones, its nodes called by name."""
     cost = context.cost
 
     def key(plan: Plan) -> tuple[bool, float, float]:
@@ -79,7 +79,9 @@ def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
         return filled, plan.held(cost), context.price(plan.roots)
 
     # Less to store comes first; the first of equals, so that ties depend on nothing.
-    return min(plans, key=key)
+    best = min(plans, key=key)
+    recall_names(context, best.roots)
+    return best
 
 
 def _each(
@@ -395,13 +397,6 @@ PASSES = (
         needs="all terms in one sum; terms that are not written in place",
         ends="a sum has fewer terms",
         run=_each(add_narrow),
-    ),
-    Pass(
-        "recall_names",
-        law="a * (b * c) is called what (a * b) * c is called",
-        needs="products in their last order; functions as the calculus left them",
-        ends="nothing is made but names",
-        run=_each(recall_names),
     ),
     Pass(
         "drop_steps",

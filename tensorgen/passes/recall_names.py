@@ -2,24 +2,30 @@
 
     d_pooled = u * y, d_attention = H @ d_pooled   ->   (H @ u) * y is d_attention too
 
-The order of a product is searched for anew, so that the node which the calculus made,
-and called after what it is a derivative of, is in no plan. What has its value is: the
-same factors, however they are grouped.
+Passes make products and sums anew, so that few nodes of a plan are those which the
+calculus made, and called after what they are derivatives of. What has the same value at
+a random point is the same: its axes may have another order, its sign may be turned, and
+the zeros off a diagonal may be left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Node, Product, Sum, children, once, topological
-from tensorgen.ir.patterns import pattern_of
-from tensorgen.ir.rebuild import merged, with_operands
-from tensorgen.operators.words import fits, negated
+from tensorgen.ir.nodes import Input, Node, once, topological
+from tensorgen.operators.word_shapes import fits, negated
 from tensorgen.passes.context import Context
-from tensorgen.passes.views import opened
-from tensorgen.prices.limits import OPENED_FACTORS
+from tensorgen.passes.sampled_values import Array, value_of
+
+CLOSE = 1e-9
+"""How far apart two computations of one value may be."""
+DIGITS = 6
+"""Of norms, by which equals are looked for."""
+SMALLEST, LARGEST = 1e-9, 1e9
+"""Between them are numbers that rounding has left as they are."""
 
 
 def recall_names(context: Context, roots: Sequence[Node]) -> Sequence[Node]:
@@ -30,87 +36,68 @@ def recall_names(context: Context, roots: Sequence[Node]) -> Sequence[Node]:
     Ends: nothing is made but names.
     """
     graph = context.graph
-    called = {**graph.derived, **graph.suggestions}
-    for node in topological([x for x in called if _number not in x.known]):
-        _number(node)  # operands first: no call goes deep
-    alike: dict[int, list[Node]] = {}
-    for node in called:
-        if isinstance(node, Product | Sum):
-            alike.setdefault(_number(node), []).append(node)
+    if graph.effort.hurried:
+        return roots
+    alike: dict[float, list[Node]] = {}
+    for node in {**graph.suggestions, **graph.derived}:
+        if (norm := _norm(graph, node)) is not None:
+            alike.setdefault(norm, []).append(node)
     for node in topological(roots) if alike else ():
-        others = alike.get(_number(node), ())
-        if others and node not in graph.names and node not in called:
-            key, scale = _key(graph, node)
-            for other in others:
-                same, own = _key(graph, other)
-                word = called[other] if scale == own else negated(called[other])
-                if key == same and abs(scale) == abs(own) and fits(word):
-                    graph.derived.setdefault(node, word)
-                    break
+        called = node in graph.names or node in graph.suggestions
+        if called or node in graph.stated or isinstance(node, Input):
+            continue
+        for told, word in _words(graph, node, alike):
+            told.setdefault(node, word)
+            break
     return roots
 
 
-def _number(node: Node) -> int:
-    """A number that nodes share which only labels and the order of operands tell apart.
+def _words(
+    graph: Graph, node: Node, alike: dict[float, list[Node]]
+) -> Iterator[tuple[dict[Node, str], str]]:
+    """Yield what a node is called, and where that stands, its own sign first."""
+    norm = _norm(graph, node)
+    own = _numbers(graph, node)
+    others = [] if norm is None else alike.get(norm, [])
+    for turned in (False, True):
+        for other in others:
+            numbers = (
+                -_numbers(graph, other)[::-1] if turned else _numbers(graph, other)
+            )
+            if numbers.shape != own.shape or not np.allclose(
+                numbers, own, rtol=CLOSE, atol=0
+            ):
+                continue
+            told = graph.suggestions if other in graph.suggestions else graph.derived
+            word = negated(told[other]) if turned else told[other]
+            if fits(word):
+                yield told, word
 
-    Multiples have the same one, too.
+
+def _norm(graph: Graph, node: Node) -> float | None:
+    """A number that nodes share which have the same entries but for signs.
+
+    None where there is nothing to tell a node by: where all entries are one number, or
+    one is lost in rounding.
     """
-    return once(node, _number, lambda: _counted(node))
+
+    def found() -> float | None:
+        numbers = _numbers(graph, node)
+        sizes = np.abs(numbers)
+        if not numbers.size or not SMALLEST < sizes.min() <= sizes.max() < LARGEST:
+            return None
+        if numbers.size > 1 and np.ptp(numbers) == 0:
+            return None
+        return float(f"{np.sqrt(np.mean(numbers**2)):.{DIGITS}e}")
+
+    return once(node, _norm, found)
 
 
-def _counted(node: Node) -> int:
-    match node:
-        case Product(factors=factors, constraints=constraints):
-            return len(constraints) + sum(_number(ref.node) for ref in factors)
-        case Sum(terms=terms):
-            return sum(_of_term(x.node, x.coefficient) for x in terms)
-        case Map(function=function, args=args):
-            return hash((function, *(_number(ref.node) for ref in args)))
-        case _:
-            return hash(("leaf", node.serial))
+def _numbers(graph: Graph, node: Node) -> Array:
+    """The entries of a node that are not zero, in order."""
 
+    def found() -> Array:
+        value = value_of(graph, node)
+        return np.sort(value[value != 0]) if value is not None else np.empty(0)
 
-def _of_term(node: Node, times: Fraction) -> int:
-    if isinstance(node, Sum):
-        return sum(_of_term(x.node, times * x.coefficient) for x in node.terms)
-    if isinstance(node, Product):
-        times *= node.coefficient
-    return hash((times, _number(node)))
-
-
-def _key(graph: Graph, node: Node) -> tuple[Hashable, Fraction]:
-    """What multiples of a node have in common, in any order of axes, and its own."""
-    return once(node, _key, lambda: _of_flat(_flat(graph, node)))
-
-
-def _of_flat(flat: Node) -> tuple[Hashable, Fraction]:
-    if not isinstance(flat, Product | Sum):
-        return flat, Fraction(1)
-    scale = flat.coefficient if isinstance(flat, Product) else Fraction(1)
-    return pattern_of(flat).key, scale or Fraction(1)
-
-
-def _flat(graph: Graph, root: Node) -> Node:
-    """A node with products of products as one, and sums of sums."""
-    with graph.without_rewrites():
-        for node in topological([root]):
-            if _flat not in node.known:
-                new = {x: x.known[_flat] for x in children(node)}
-                node.known[_flat] = _opened(graph, with_operands(graph, node, new))
-    found: Node = root.known[_flat]
-    return found
-
-
-def _opened(graph: Graph, node: Node) -> Node:
-    if isinstance(node, Sum):
-        return merged(graph, node, lambda inner: True)
-    if not isinstance(node, Product):
-        return node
-    count, chosen = len(node.factors), list[int]()
-    for k, (factor, _) in enumerate(node.factors):
-        if isinstance(factor, Product) and factor.factors:
-            count += len(factor.factors) - 1
-            if count > OPENED_FACTORS:
-                return node
-            chosen.append(k)
-    return opened(graph, node, chosen) if chosen else node
+    return once(node, _numbers, found)
