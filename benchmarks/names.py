@@ -20,7 +20,7 @@ import report
 from ablation import specs
 
 from tensorgen.errors import Source, SpecError
-from tensorgen.operators.words import is_generic, says_little
+from tensorgen.operators.word_shapes import is_generic, says_little
 from tensorgen.pipeline import compile_spec
 
 KINDS = ("generic", "vague", "other")

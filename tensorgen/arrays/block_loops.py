@@ -37,6 +37,7 @@ from tensorgen.arrays.statements import (
     rebuilt,
 )
 from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.operators.word_shapes import fits
 from tensorgen.prices.thresholds import BLOCK_OF_PRODUCTS
 
 
@@ -64,7 +65,7 @@ class _Writing:
         self.known: dict[Array, Array] = {}
         for whole, (own, _) in plan.sums.items():
             if own.startswith("#"):
-                self._call(own, again("sums" if whole.order else "total"), whole)
+                self._call(own, again(_sums_word(whole)), whole)
         self.names = {x: again("rows") if x.startswith("#") else x for x in plan.kept}
         for own, new in self.names.items():
             self._call(own, new, plan.body[own])
@@ -210,3 +211,13 @@ def _multiplied(one: Array) -> tuple[Array, Array] | None:
             return None
     alike = len(pair) == 2 and all(x.dims == product.dims for x in pair)
     return (pair[0], pair[1]) if alike else None
+
+
+def _sums_word(whole: Array) -> str:
+    """What sums are called that blocks are added to."""
+    if isinstance(whole.op, SumByKey):
+        names = [one.op.name for one in whole.args if isinstance(one.op, Variable)]
+        word = "_by_".join(names)
+        if len(names) == len(whole.args) == 2 and fits(word):
+            return word
+    return "sums" if whole.order else "total"
