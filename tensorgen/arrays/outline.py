@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
+from math import prod
 from types import MappingProxyType
 
 from tensorgen.arrays.arrays import Array, below, bound, variable
@@ -29,6 +30,7 @@ from tensorgen.arrays.statements import (
     Loop,
     Release,
     Statement,
+    Store,
     bindings,
     everything,
     operands,
@@ -44,6 +46,7 @@ from tensorgen.arrays.units import (
     variables_of,
 )
 from tensorgen.arrays.work import arithmetic
+from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.prices.thresholds import (
     CALLS_SAVED,
     LINES_OF_A_FUNCTION,
@@ -220,13 +223,25 @@ def _is_as_good(code: Code, own: Code, sizes: Mapping[str, int]) -> bool:
     )
     speed = Speed(known)
     frees = any(isinstance(line, Release) for line in everything(own.statements))
-    flops, before = (int(Amount.of(arithmetic(x), sizes)) for x in (code, own))
+    flops, before = (
+        int(Amount.of(arithmetic(x) + _added(x), sizes)) for x in (code, own)
+    )
     most, kept = (int(Amount.of(held(x, sizes), sizes)) for x in (code, own))
     return (
         flops <= SHARE_OF_A_WHOLE * before
         and most <= (SHARE_OF_FREED if frees else SHARE_OF_MEMORY) * kept
         and _time(code, speed) <= SHARE_OF_A_WHOLE * _time(own, speed)
     )
+
+
+def _added(code: Code) -> Dim:
+    """How many numbers code adds in place outside of loops."""
+    sizes = (
+        prod(line.value.dims, start=ONE)
+        for line in code.statements
+        if isinstance(line, Store) and line.how != "="
+    )
+    return sum(sizes, ZERO)
 
 
 def _kept(code: Code) -> Code:

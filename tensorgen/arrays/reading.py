@@ -95,6 +95,8 @@ def rows(one: Array) -> int:
     """How many lines an expression takes, the terms of a long sum one each."""
     if not is_long(one, words=True):
         return 1
+    if not is_long(one, ROW, words=True, nested=ROW):
+        return 3  # of its own, between parentheses
     inner = [one] if isinstance(one.op, Add) else one.args
     return 2 + sum(len(arg.args) for arg in inner if isinstance(arg.op, Add))
 
