@@ -2,7 +2,7 @@
 
 A word such as `squared` or `minus` has to be seen in the statements that make a value,
 unless it stands in the name of an operand, is the user's, or part of what a derivative
-is of: `neg_jac_z` says what a value is, not how it is computed.
+or a norm is of: `neg_jac_z` says what a value is, not how it is computed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+
+from tensorgen.operators.word_shapes import is_generic, says_little
 
 BINARY = {
     ast.Add: "+",
@@ -49,7 +51,7 @@ CLAIMS: dict[str, str] = {
     "solved": r"solve|inv|@",
     "gathered": r"\[|take",
     "scattered": r"by_key|add\.at|bincount|\[",
-    "by": r"by_key|add\.at|bincount|\[|take",
+    "by": r"by_key|add_?\.?at|bincount|\[|take",
     "masked": r"where|tri|&|mask|\*|\[",
     "padded": r"pad|zeros|\[",
     "joined": r"concatenate|stack|\[|\+",
@@ -58,7 +60,7 @@ CLAIMS: dict[str, str] = {
     "powers": r"\*\*|/|\*",
 }
 """By what text of operations, calls and numbers each word may be borne out."""
-_DERIVATIVE = re.compile(r"(^|_)(d|jac)_|_dot($|_)|_adjoint|^d[A-Za-z]")
+_DERIVATIVE = re.compile(r"(^|_)(d|jac)_|_dot($|_)|_adjoint|^d[A-Za-z]|^r(norm|hypot)_")
 
 
 def false_claims(text: str, words: str) -> Iterator[str]:
@@ -73,6 +75,8 @@ def false_claims(text: str, words: str) -> Iterator[str]:
         for name, made in _made(function).items():
             operations = " ".join(x for one in made for x in _operations(one))
             read = users | {x for one in made for x in _names(one)}
+            if not operations or (says_little(name) and any(map(is_generic, read))):
+                continue  # what has no word may stand for what the name tells of
             for claim in _claims(name, read - {name}):
                 if not re.search(CLAIMS[claim], operations):
                     shown = "; ".join(map(ast.unparse, made))
@@ -127,7 +131,7 @@ def _operations(value: ast.expr) -> Iterator[str]:
             case ast.Constant(value=int() | float() as number):
                 yield str(number)
             case ast.Call(func=func):
-                yield ast.unparse(func)
+                yield ast.unparse(func).removeprefix("np.zeros")
             case ast.Subscript():
                 yield "["
             case _:
@@ -147,7 +151,7 @@ def _claims(name: str, known: set[str]) -> list[str]:
     stem = re.sub(r"(_\d+)+$", "", name)
     if stem in known or _DERIVATIVE.search(stem):
         return []
-    for word in sorted(known, key=len, reverse=True):
-        word = re.sub(r"(_\d+)+$", "", word)
-        stem = re.sub(rf"(?:(?<=_)|^){re.escape(word)}(?=_|$)", "", stem)
-    return [word for word in stem.split("_") if word in CLAIMS]
+    told = {part for word in known for part in word.split("_")}
+    if told & {"inv", "ratio", "rnorm"}:
+        told |= {"inv", "over", "ratio"}
+    return [x for x in stem.split("_") if x in CLAIMS and x not in told]

@@ -67,7 +67,7 @@ def call_ideas(graph: Graph, root: Node, data: Container[Node]) -> None:
             others = {
                 term.coefficient > 0 for term in node.terms if children(term.node)
             }
-            if len(signs) == len(others) == 1 and signs != others:
+            if len(signs) == 1 and others - signs:
                 graph.suggest(node, "residual")
 
 

@@ -78,14 +78,14 @@ def _of_sum(terms: Sequence[Term], word: NameOf) -> Iterator[str]:
         yield from _of_pair(terms, word)
     elif len(terms) > 2:
         yield from _of_stencil(terms, word)
-    text, parts = "", list[str]()
+    text, parts, joined = "", list[str](), is_joined(terms)
     for term in sorted(
         terms, key=lambda t: (t.coefficient < 0, -t.node.order, -t.node.serial)
     ):
         part = _term(term, word)
         if part is None:
             return
-        sign = "minus" if term.coefficient < 0 else "plus"
+        sign = "minus" if term.coefficient < 0 else "and" if joined else "plus"
         if part in parts or is_partial(part):
             return
         parts.append(part)
@@ -94,6 +94,27 @@ def _of_sum(terms: Sequence[Term], word: NameOf) -> Iterator[str]:
             return
     if len(terms) > 1:
         yield text
+
+
+def is_joined(terms: Sequence[Term]) -> bool:
+    """Whether each term stands in places of its own, as those of a concatenation."""
+    return len(terms) > 1 and all(_is_placed(term.node) for term in terms)
+
+
+def _is_placed(node: Node) -> bool:
+    if not isinstance(node, Product):
+        return False
+    own = {label for ref in node.factors for label in ref.labels}
+    return any(
+        constraint.kind == "eq"
+        and not any(isinstance(atom, Lookup) for atom, _ in constraint.form.terms)
+        and any(
+            label < node.order and label not in own
+            for label, _ in constraint.form.terms
+            if isinstance(label, int)
+        )
+        for constraint in node.constraints
+    )
 
 
 def _of_pair(terms: Sequence[Term], word: NameOf) -> Iterator[str]:
@@ -213,16 +234,28 @@ def _of_product(node: Product, word: NameOf) -> Iterator[str]:
         yield from _of_multiple(node, word)
     elif node.factors and (text := _factors(node, word)):
         yield MULTIPLES.get(node.coefficient, "scaled_{}").format(text)
+    elif len({ref.node for ref in node.factors}) == 1 < len(node.dims):
+        yield from _of_itself(node, word)
     elif not node.inner and node.coefficient == 1:
         yield from _of_ratio(node, word)
+
+
+def _of_itself(node: Product, word: NameOf) -> Iterator[str]:
+    """Yield words for products of an array and itself, by other axes."""
+    name = word(node.factors[0].node)
+    if name and len(node.factors) == 2 and node.coefficient == 1:
+        yield f"gram_{name}" if node.inner else f"outer_{name}"
 
 
 def _factors(node: Product, word: NameOf) -> str:
     """What is multiplied, and what it is divided by; nothing if a word lacks.
 
-    Nor is anything said where two factors have one word, as entries of an array may.
+    Nor is anything said where two factors have one word, as entries of an array may, or
+    are one array by different axes.
     """
     factors = Counter(ref.node for ref in node.factors)
+    if len({*node.factors}) > len(factors):
+        return ""
     above: list[str] = []
     below: list[str] = []
     for one in sorted(factors, key=lambda one: -one.order * bool(node.inner)):

@@ -6,7 +6,7 @@ first is too long or taken, and last the kind of value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import assert_never
 
 from tensorgen.ir.nodes import (
@@ -20,7 +20,6 @@ from tensorgen.ir.nodes import (
     Product,
     Size,
     Sum,
-    Term,
     children,
     constant_value,
 )
@@ -29,6 +28,7 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.whole_words import (
     NameOf,
     function_word,
+    is_joined,
     placed,
     whole,
     word_of,
@@ -67,7 +67,7 @@ def _form(node: Node) -> str:
     """What is said of a value that is called by one of its operands."""
     match node:
         case Sum(terms=terms):
-            if _is_joined(terms):
+            if is_joined(terms):
                 return "joined_{}"
             minus = any(term.coefficient < 0 for term in terms)
             return "{}_diff" if minus else "{}_sum"
@@ -84,7 +84,7 @@ def _form(node: Node) -> str:
                 return form if node.order else "sum_{}"
             if len(factors) > 1:
                 return "weighted_{}" if node.order else "{}_term"
-            return "padded_{}" if constraints and not inner else ""
+            return "weighted_{}" if constraints and not inner else ""
         case Map(function="where"):
             return "masked_{}"
         case Map(function="pow", args=(_, exponent)):
@@ -143,27 +143,6 @@ def _operands(node: Node) -> list[Node]:
             return list(children(node))
 
 
-def _is_joined(terms: Sequence[Term]) -> bool:
-    """Whether each term stands in places of its own, as those of a concatenation."""
-    return len(terms) > 1 and all(_is_placed(term.node) for term in terms)
-
-
-def _is_placed(node: Node) -> bool:
-    if not isinstance(node, Product):
-        return False
-    own = {label for ref in node.factors for label in ref.labels}
-    return any(
-        constraint.kind == "eq"
-        and not any(isinstance(atom, Lookup) for atom, _ in constraint.form.terms)
-        and any(
-            label < node.order and label not in own
-            for label, _ in constraint.form.terms
-            if isinstance(label, int)
-        )
-        for constraint in node.constraints
-    )
-
-
 def _key(node: Product) -> str:
     """The name of the index array by which a product adds up; nothing if none."""
     atoms = [atom for c in node.constraints for atom, _ in c.form.terms]
@@ -207,7 +186,7 @@ def kind(node: Node) -> str:
             word = function_word(function)
             return word if ELEMENTWISE[function].word else f"{word}_values"
         case Sum(terms=terms):
-            if _is_joined(terms):
+            if is_joined(terms):
                 return "joined"
             minus = any(term.coefficient < 0 for term in terms)
             return "difference" if minus else "total"

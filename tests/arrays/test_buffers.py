@@ -56,11 +56,11 @@ def test_what_memory_is_used_again_changes_no_result(
 def test_an_array_is_written_over_when_nobody_reads_it_any_more() -> None:
     spec = HEAD.replace("EXPR", "sum(W*log(1 + (T - U @ V.T)**2))")
     lines = [line.strip() for line in loop(spec, "f_value_and_grad").splitlines()]
-    last = "np.log1p(T_minus_U_Vt_squared, out=T_minus_U_Vt_squared)"
-    reads = [k for k, line in enumerate(lines) if "T_minus_U_Vt_squared" in line]
+    last = "np.log1p(residual_squared, out=residual_squared)"
+    reads = [k for k, line in enumerate(lines) if "residual_squared" in line]
     assert reads[-2:] == [lines.index(last), lines.index(last) + 1]
     # What is multiplied is divided by all that it was.
-    assert "T_minus_U_Vt *= W_part / block" in lines
+    assert "residual *= W_part / block" in lines
 
 
 def test_loops_without_products_and_small_blocks_have_no_memory_of_their_own() -> None:
