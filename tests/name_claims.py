@@ -24,6 +24,8 @@ BINARY = {
     ast.BitOr: "|",
 }
 SUMS = r"sum|add|dot|einsum|bincount|correlate|accumulate|logaddexp|filtered|trace|norm"
+FILL = "np.zeros"
+"""What makes an array that others fill."""
 CLAIMS: dict[str, str] = {
     "plus": r"\+|-",
     "minus": r"-",
@@ -54,7 +56,7 @@ CLAIMS: dict[str, str] = {
     "by": r"by_key|add_?\.?at|bincount|\[|take",
     "masked": r"where|tri|&|mask|\*|\[",
     "padded": r"pad|zeros|\[",
-    "joined": r"concatenate|stack|\[|\+",
+    "joined": r"concatenate|stack|zeros|full|\[|\+",
     "sym": r"\+",
     "skew": r"-",
     "powers": r"\*\*|/|\*",
@@ -75,7 +77,9 @@ def false_claims(text: str, words: str) -> Iterator[str]:
         for name, made in _made(function).items():
             operations = " ".join(x for one in made for x in _operations(one))
             read = users | {x for one in made for x in _names(one)}
-            if not operations or (says_little(name) and any(map(is_generic, read))):
+            if operations in ("", FILL) or (
+                says_little(name) and any(map(is_generic, read))
+            ):
                 continue  # what has no word may stand for what the name tells of
             for claim in _claims(name, read - {name}):
                 if not re.search(CLAIMS[claim], operations):
@@ -91,16 +95,15 @@ def _made(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 found.setdefault(name, []).append(value)
             case ast.Assign(
-                targets=[ast.Subscript(value=ast.Name(id=name)) as place], value=value
+                targets=[ast.Subscript(value=ast.Name(id=name))], value=value
             ):
-                found.setdefault(name, []).extend([place, value])
+                found.setdefault(name, []).append(value)
             case ast.AugAssign(
-                target=ast.Name(id=name)
-                | ast.Subscript(value=ast.Name(id=name)) as place,
+                target=ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)),
                 op=op,
                 value=value,
             ):
-                changed = ast.BinOp(left=place, op=op, right=value)
+                changed = ast.BinOp(left=ast.Name(id=name), op=op, right=value)
                 found.setdefault(name, []).append(changed)
             case ast.Expr(value=ast.Call(args=[ast.Name(id=name), *_]) as call):
                 found.setdefault(name, []).append(call)
@@ -131,7 +134,7 @@ def _operations(value: ast.expr) -> Iterator[str]:
             case ast.Constant(value=int() | float() as number):
                 yield str(number)
             case ast.Call(func=func):
-                yield ast.unparse(func).removeprefix("np.zeros")
+                yield ast.unparse(func)
             case ast.Subscript():
                 yield "["
             case _:

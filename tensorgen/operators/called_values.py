@@ -57,7 +57,7 @@ def call_ideas(graph: Graph, root: Node, data: Container[Node]) -> None:
     A residual is what is computed less what is given as `data`, or the reverse.
     """
     for node in topological([root]):
-        graph.stated.add(node)
+        graph.stated[node] = None
         if isinstance(node, Sum) and node.order:
             signs = {
                 term.coefficient > 0

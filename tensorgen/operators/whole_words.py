@@ -336,7 +336,9 @@ def _of_constraints(node: Product, word: NameOf) -> Iterator[str]:
         if not any(isinstance(atom, Lookup) for atom in atoms):
             form = placed(node, atoms, own) or form
     times = MULTIPLES.get(node.coefficient, "scaled_{}")
-    yield form.format(negated(text) if node.coefficient == -1 else times.format(text))
+    text = negated(text) if node.coefficient == -1 else times.format(text)
+    yield form.format(text)
+    yield text  # where there is no room to say that it is zero elsewhere
 
 
 def placed(node: Product, labels: Sequence[int], own: Container[int]) -> str:

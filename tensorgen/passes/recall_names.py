@@ -10,7 +10,7 @@ the zeros off a diagonal may be left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -38,40 +38,54 @@ def recall_names(context: Context, roots: Sequence[Node]) -> Sequence[Node]:
     graph = context.graph
     if graph.effort.hurried:
         return roots
-    alike: dict[float, list[Node]] = {}
-    for node in {**graph.suggestions, **graph.derived}:
-        if (norm := _norm(graph, node)) is not None:
-            alike.setdefault(norm, []).append(node)
+    called = [*graph.suggestions, *graph.derived]
+    alike, stated = _by_norm(graph, called), _by_norm(graph, graph.stated)
     for node in topological(roots) if alike else ():
-        called = node in graph.names or node in graph.suggestions
-        if called or node in graph.stated or isinstance(node, Input):
+        if node in graph.names or node in graph.suggestions or isinstance(node, Input):
             continue
-        for told, word in _words(graph, node, alike):
+        if any(_is_same(graph, node, other, 1) for other in _like(graph, node, stated)):
+            continue
+        for told, word in _words(graph, node, _like(graph, node, alike)):
             told.setdefault(node, word)
             break
     return roots
 
 
+def _by_norm(graph: Graph, nodes: Iterable[Node]) -> dict[float, list[Node]]:
+    """Nodes by what those of equal values share."""
+    found: dict[float, list[Node]] = {}
+    for node in nodes:
+        if (norm := _norm(graph, node)) is not None:
+            found.setdefault(norm, []).append(node)
+    return found
+
+
+def _like(
+    graph: Graph, node: Node, by_norm: Mapping[float, Sequence[Node]]
+) -> Sequence[Node]:
+    norm = _norm(graph, node)
+    return () if norm is None else by_norm.get(norm, ())
+
+
 def _words(
-    graph: Graph, node: Node, alike: dict[float, list[Node]]
+    graph: Graph, node: Node, others: Sequence[Node]
 ) -> Iterator[tuple[dict[Node, str], str]]:
     """Yield what a node is called, and where that stands, its own sign first."""
-    norm = _norm(graph, node)
-    own = _numbers(graph, node)
-    others = [] if norm is None else alike.get(norm, [])
-    for turned in (False, True):
+    for sign in (1, -1):
         for other in others:
-            numbers = (
-                -_numbers(graph, other)[::-1] if turned else _numbers(graph, other)
-            )
-            if numbers.shape != own.shape or not np.allclose(
-                numbers, own, rtol=CLOSE, atol=0
-            ):
-                continue
-            told = graph.suggestions if other in graph.suggestions else graph.derived
-            word = negated(told[other]) if turned else told[other]
-            if fits(word):
-                yield told, word
+            if _is_same(graph, node, other, sign):
+                known = (
+                    graph.suggestions if other in graph.suggestions else graph.derived
+                )
+                word = known[other] if sign > 0 else negated(known[other])
+                if fits(word):
+                    yield known, word
+
+
+def _is_same(graph: Graph, node: Node, other: Node, sign: int) -> bool:
+    """Whether a node has the entries of another one, or their negatives."""
+    own, theirs = _numbers(graph, node), _numbers(graph, other)[::sign] * sign
+    return own.shape == theirs.shape and np.allclose(own, theirs, rtol=CLOSE, atol=0)
 
 
 def _norm(graph: Graph, node: Node) -> float | None:

@@ -15,7 +15,7 @@ from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.laws import Law
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Node, topological
 from tensorgen.lang import ElaboratedFunction, Program, requested
 from tensorgen.operators.called_values import call_ideas
 from tensorgen.operators.recurrences.folds import folded
@@ -201,6 +201,8 @@ class Planner:
             # A sparse matrix holds little at all sizes.
             flat = next((p for p in plans if p.derived and not self._entries), None)
             others = self._others(context, flat, plan) if flat else []
+        if kind is VALUE:
+            self.graph.stated |= dict.fromkeys(topological(plan.roots))
         public = kind.public_name(self.function.spec.name, order)
         filled = self.check(public, plan.roots)
         planned = PlannedFunction(
