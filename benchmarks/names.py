@@ -3,8 +3,8 @@
 Generic names say of what kind a value is (`weighted_2`, `product`), vague ones that,
 and of what one operand (`weighted_X`, `X_sum`). The others are the user's, those of
 derivatives, or say all of what is done. Counted are the names that functions bind, of
-the examples, the gallery and each Nth spec of tests/corpus. It writes
-benchmarks/results/names.txt.
+the examples, the gallery and each Nth spec of tests/corpus, and among them those that
+claim what is not done (tests/name_claims.py). It writes benchmarks/results/names.txt.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import report
 from ablation import specs
 
 from tensorgen.errors import Source, SpecError
-from tensorgen.operators.words import is_generic, says_little
+from tensorgen.operators.word_shapes import is_generic, says_little
 from tensorgen.pipeline import compile_spec
+from tests.name_claims import false_claims
 
 KINDS = ("generic", "vague", "other")
 MOST = 12
@@ -53,7 +54,7 @@ def names(text: str) -> Iterator[str]:
 def counted(every: int) -> list[str]:
     """The lines of the table."""
     found: dict[str, Counter[str]] = {one: Counter() for one in KINDS}
-    modules = 0
+    modules = false = 0
     for name, text in specs(every).items():
         source = Source(f"{name}.yaml", text)
         try:
@@ -63,7 +64,9 @@ def counted(every: int) -> list[str]:
         except SpecError:
             continue
         modules += 1
-        for own in names(next(iter(files.values()))):
+        module = next(iter(files.values()))
+        false += len([*false_claims(module, text)])
+        for own in names(module):
             found[kind(own)][re.sub(r"(_\d+)+$", "", own)] += 1
     every_name = sum(own.total() for own in found.values())
     lines = [f"{every_name} names in {modules} modules"]
@@ -72,6 +75,7 @@ def counted(every: int) -> list[str]:
         for one, own in found.items()
     ]
     most = found["generic"].most_common(MOST)
+    lines.append(f"{'false':10}{false:7}")
     return [*lines, "", *(f"{name:24}{count:7}" for name, count in most)]
 
 

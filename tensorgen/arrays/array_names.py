@@ -14,16 +14,20 @@ from tensorgen.arrays.operations import (
     Power,
     Reduce,
     SumByKey,
+    Trim,
     Variable,
     View,
 )
-from tensorgen.operators.words import fits, is_generic
+from tensorgen.operators.word_shapes import fits, is_generic
 
 SQUARE = Power(Fraction(2))
 
 
 def read_name(one: Array) -> str | None:
-    """A name for a plain matrix product of variables: `Xt_r` for `X.T @ r`."""
+    """A name for a product or a triangle of variables: `Xt_r` for `X.T @ r`."""
+    if isinstance(one.op, Trim) and isinstance(one.args[0].op, Variable):
+        word = f"{'tril' if one.op.lower else 'triu'}_{one.args[0].op.name}"
+        return word if fits(word) else None
     sides = [_side(arg) for arg in one.args] if isinstance(one.op, MatMul) else []
     (left, turned), (right, also) = sides or ((None, ""), (None, ""))
     if left is None or right is None:
@@ -53,7 +57,9 @@ def sum_name(one: Array) -> str:
             word = f"{first}_{told}" if first and others[0] else None
         case MatMul() if first and others[0]:
             word = "_".join(f"{name}{turned}" for name, turned in sides)
-        case Reduce() | SumByKey() if first:
+        case SumByKey() if first and others and others[0]:
+            word = f"{first}_by_{others[0]}"
+        case Reduce() if first:
             word = f"{first}_{'sums' if one.order else 'sum'}"
         case Reduce() if one.args[0].op == SQUARE and (own := stem(*one.args[0].args)):
             word = f"{own}_squares"

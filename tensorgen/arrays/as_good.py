@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.code import Code
@@ -20,6 +21,7 @@ from tensorgen.arrays.statements import (
 )
 from tensorgen.arrays.units import dims_of
 from tensorgen.arrays.work import arithmetic, steps
+from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.prices.thresholds import (
     CACHED,
     SHARE_OF_A_WHOLE,
@@ -55,7 +57,7 @@ def price_of(code: Code, sizes: Mapping[str, int]) -> Price:
     for line in (*code.statements, Return(code.returns)):
         (loops if isinstance(line, Loop) else once).append(line)
     every, again = [*_made(once)], arithmetic(Code(tuple(loops), ()))
-    flops = sum(map(steps, every), again)
+    flops = sum(map(steps, every), again + _added(once))
     most = int(Amount.of(held(code, sizes), sizes))
     return Price(
         sum(map(speed.work, every)),
@@ -76,6 +78,16 @@ def is_as_good(one: Price, own: Price) -> bool:
         and one.loops <= SHARE_OF_A_WHOLE * own.loops
         and (one.most <= share * own.most or (own.frees and one.is_cached))
     )
+
+
+def _added(lines: Sequence[Statement]) -> Dim:
+    """How many numbers are added in place."""
+    sizes = (
+        prod(line.value.dims, start=ONE)
+        for line in lines
+        if isinstance(line, Store) and line.how != "="
+    )
+    return sum(sizes, ZERO)
 
 
 def _made(lines: Sequence[Statement]) -> Iterator[Array]:

@@ -11,7 +11,6 @@ from tensorgen.arrays.operations import (
     Index,
     Multiply,
     Permute,
-    Reduce,
     Variable,
 )
 from tensorgen.arrays.printer import Printer
@@ -24,7 +23,9 @@ LINE = 84
 LONGEST_NESTED = 52
 """The same where parentheses stand within parentheses, `DEEPEST` deep."""
 DEEPEST = 2
-MOST_TERMS = 4
+ROW = 78
+"""Characters of an expression that has a line of its own, between parentheses."""
+MOST_TERMS = 6
 """Terms that a reader takes in at a glance where each has a line of its own."""
 LONGEST_BESIDE = 36
 """Characters of what stands around a sum whose terms have lines of their own."""
@@ -66,7 +67,12 @@ def transposes(one: Array) -> int:
     return found
 
 
-def is_long(one: Array, longest: int = LONGEST, words: bool = False) -> bool:
+def is_long(
+    one: Array,
+    longest: int = LONGEST,
+    words: bool = False,
+    nested: int = LONGEST_NESTED,
+) -> bool:
     """Whether an expression takes too much, or much for parentheses within parentheses.
 
     Those of calls and subscripts do not count: they read from the left.
@@ -82,32 +88,39 @@ def is_long(one: Array, longest: int = LONGEST, words: bool = False) -> bool:
             deepest = max(deepest, depth)
         elif character in ")]":
             depth -= nest.pop()
-    return len(text) > (longest if deepest < DEEPEST else LONGEST_NESTED)
+    return len(text) > (longest if deepest < DEEPEST else nested)
 
 
 def rows(one: Array) -> int:
     """How many lines an expression takes, the terms of a long sum one each."""
     if not is_long(one, words=True):
         return 1
+    if not is_long(one, ROW, words=True, nested=ROW):
+        return 3  # of its own, between parentheses
     inner = [one] if isinstance(one.op, Add) else one.args
     return 2 + sum(len(arg.args) for arg in inner if isinstance(arg.op, Add))
 
 
-def is_laid_out(one: Array, longest: int = LONGEST) -> bool:
+def is_laid_out(one: Array) -> bool:
     """Whether an expression reads well in several lines: as terms, a line each.
 
-    They may be a factor of a product, or what is summed, which is short but for them.
+    They may stand in an expression that is short but for them. What has room in a line
+    of its own is one.
     """
-    if not is_long(one, longest, words=True):
-        return True
+    has_room = not is_long(one, ROW, words=True, nested=LONGEST)
+    return has_room or _is_of_terms(one, LONGEST_BESIDE)
+
+
+def _is_of_terms(one: Array, beside: int) -> bool:
+    """Whether few terms with room are all but so many characters of an expression."""
     if isinstance(one.op, Add):
-        plain = not any(is_long(x, words=True) or _is_multiple(x) for x in one.args)
-        return plain and len(one.args) <= MOST_TERMS
-    if not isinstance(one.op, Multiply | Reduce):
-        return False
-    inner = [arg for arg in one.args if isinstance(arg.op, Add)]
-    beside = length(one, words=True) - sum(length(arg, words=True) for arg in inner)
-    return len(inner) == 1 and beside <= LONGEST_BESIDE and is_laid_out(inner[0])
+        return len(one.args) <= MOST_TERMS and not any(
+            is_long(x, ROW, words=True, nested=LONGEST) or _is_multiple(x)
+            for x in one.args
+        )
+    longest = max(one.args, key=lambda arg: length(arg, words=True), default=one)
+    left = beside + length(longest, words=True) - length(one, words=True)
+    return one is not longest and left >= 0 and _is_of_terms(longest, left)
 
 
 def _is_multiple(one: Array) -> bool:

@@ -13,11 +13,11 @@ from tensorgen.calculus.recurrence_derivatives import Cotangents
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, children, is_zero, topological
+from tensorgen.operators.called_values import ADJOINT, call_derivative
 from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.solved_arrays import is_unknown
 from tensorgen.operators.table import Transfer
-from tensorgen.operators.words import ADJOINT, call_derivative
 
 
 def pullback(
@@ -47,7 +47,7 @@ def pullback(
         sizes.update(enumerate(node.dims))
         cotangent = graph.sum(out, pending.pop(node), sizes)
         finished[node] = cotangent
-        if not extra:
+        if not (extra or is_recurrence(node)):
             call_derivative(graph, ADJOINT, node, cotangent)
         if is_recurrence(node):
             together = results[node]

@@ -67,6 +67,8 @@ class Graph:
         self.suggestions: dict[Node, str] = {}
         self.derived: dict[Node, str] = {}
         """What derivatives are called where no word says what they are."""
+        self.stated: dict[Node, None] = {}
+        """What functions are made of, which is not called after derivatives of it."""
         self.pairs: dict[Node, dict[Node, None]] = {}  # of index arrays
         self._interned: dict[object, Node] = {}
 

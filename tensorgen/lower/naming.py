@@ -46,7 +46,8 @@ from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.step_loops import looped
 from tensorgen.lower.value_names import Names, call_word, stem
-from tensorgen.operators.words import describe, fits, power_word, says_little
+from tensorgen.operators.word_shapes import fits, power_word, says_little
+from tensorgen.operators.words import describe
 
 WORTH_A_NAME = 10
 """Characters of the shortest part that is named because a line is long."""
@@ -272,9 +273,7 @@ class Naming:
             part = self._part(node, value, room)
             if part is None:
                 break
-            if is_laid_out(value, room) and says_little(
-                self._names_for(self._inline[part])[0]
-            ):
+            if is_laid_out(value) and self._says_little(self._inline[part]):
                 break  # nothing says what it is: it reads better where it stands
             own = self._part_named(part)
             value = self._rewritten(value, part, own)
@@ -285,11 +284,10 @@ class Naming:
     def _part(self, node: Node | None, value: Array, room: int) -> Array | None:
         """The part whose naming leaves the shortest texts.
 
-        Of those with as many axes one that is called something already comes first, if
-        both texts fit with it.
+        Of those with as many axes one that has a word comes first, if both texts fit
+        with it.
         """
         whole = length(value, words=True)
-        told = self.plan.graph.suggestions
         left: dict[Array, int] = {}
         for part in dict.fromkeys(_inside(value)):
             found = self._inline.get(part)
@@ -302,8 +300,8 @@ class Naming:
         called = [
             part
             for part in reversed(left)
-            if self._inline[part] in told and left[part] <= room
-            if best is not None and part.order == best.order
+            if left[part] <= room and best is not None and part.order == best.order
+            if not self._says_little(self._inline[part])
         ]
         return min(called, key=lambda part: left[part], default=best)
 
@@ -370,6 +368,11 @@ class Naming:
             derived = self.plan.graph.derived
             names = [word, *describe(call, self._name_of, derived.get(node))]
         return [name for name in names if name] or ["value"]
+
+    def _says_little(self, node: Node) -> bool:
+        """Whether nothing says what a node is, or others have all such names."""
+        names = self._names_for(node)
+        return says_little(names[0]) or not any(map(self.names.is_free, names))
 
     def _words(self, one: Array, value: Array) -> list[str]:
         """What a value that is of no node is called, a power after its base."""

@@ -32,7 +32,7 @@ from tensorgen.arrays.operations import (
     View,
 )
 from tensorgen.operators.calls import OPERATORS
-from tensorgen.operators.words import power_word
+from tensorgen.operators.word_shapes import power_word
 from tensorgen.spec.names import RESERVED
 
 
@@ -50,19 +50,20 @@ class Names:
         """The first candidate that is free, else the first one with a number."""
         known = [name for name in candidates if name.isidentifier()] or ["value"]
         for name in known:
-            if self._free(name):
+            if self.is_free(name):
                 break
         else:
             stem = known[0]
             for k in count(self._last.get(stem, 1) + 1):
-                if self._free(name := f"{stem}_{k}"):
+                if self.is_free(name := f"{stem}_{k}"):
                     self._last[stem] = k
                     self.stems[name] = stem
                     break
         self._taken.add(name)
         return name
 
-    def _free(self, name: str) -> bool:
+    def is_free(self, name: str) -> bool:
+        """Whether nothing has a name yet."""
         return (
             name not in self._taken
             and not keyword.iskeyword(name)

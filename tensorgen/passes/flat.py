@@ -64,13 +64,6 @@ def flat_pattern(graph: Graph, node: Node) -> tuple[Pattern | Node, Fraction]:
     return once(node, flat_pattern, lambda: _of_flat(flat(graph, node)))
 
 
-def are_alike(one: Pattern | Node, two: Pattern | Node) -> bool:
-    """Whether two flat patterns are of equal values."""
-    if isinstance(one, Pattern) and isinstance(two, Pattern):
-        return one.key == two.key
-    return one is two
-
-
 def _of_flat(node: Node) -> tuple[Pattern | Node, Fraction]:
     if not isinstance(node, Product | Sum):
         return node, Fraction(1)

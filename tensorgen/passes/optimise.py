@@ -73,7 +73,7 @@ def candidates(context: Context, ways: Sequence[Sequence[Node]]) -> list[Plan]:
 
 
 def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
-    """Return the plan to compute among equivalent ones.
+    """Return the plan to compute among equivalent ones, its nodes called by name.
 
     Less to store comes first, then the price; but of what costs about the same a plan
     of clearly fewer operations, which reads better.
@@ -92,7 +92,9 @@ def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
     best = min(prices, key=prices.__getitem__)
     most = GAIN_OF_LENGTH * prices[best]
     short = min((k for k, price in prices.items() if price <= most), key=length)
-    return plans[short if length(short) <= SHARE_OF_LENGTH * length(best) else best]
+    chosen = plans[short if length(short) <= SHARE_OF_LENGTH * length(best) else best]
+    recall_names(context, chosen.roots)
+    return chosen
 
 
 def _each(
@@ -415,13 +417,6 @@ PASSES = (
         needs="all terms in one sum; terms that are not written in place",
         ends="a sum has fewer terms",
         run=_each(add_narrow),
-    ),
-    Pass(
-        "recall_names",
-        law="a * (b * c) is called what (a * b) * c is called",
-        needs="products in their last order; functions as the calculus left them",
-        ends="nothing is made but names",
-        run=_each(recall_names),
     ),
     Pass(
         "drop_steps",

@@ -15,8 +15,9 @@ from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.laws import Law
-from tensorgen.ir.nodes import Node
+from tensorgen.ir.nodes import Node, topological
 from tensorgen.lang import ElaboratedFunction, Program, requested
+from tensorgen.operators.called_values import call_ideas
 from tensorgen.operators.recurrences.folds import folded
 from tensorgen.operators.recurrences.runs import in_runs
 from tensorgen.operators.solved_arrays import as_given
@@ -54,8 +55,7 @@ class Planner:
         node: Node | None = None,
     ) -> None:
         """Plan a function, or one `result` of several as `node`."""
-        self.graph = graph
-        self.function = function
+        self.graph, self.function = graph, function
         self.mode: Mode = mode
         self.told: Callable[[Law, Plan, Plan], None] | None = None
         self.result = result
@@ -80,6 +80,7 @@ class Planner:
         }
         self.unpromised = tuple(kinds.items())
         variables = tuple(self.inputs[name] for name in self.wrt)
+        call_ideas(graph, node, self._data())
         self.request: Request = Request(
             node,
             variables,
@@ -103,6 +104,11 @@ class Planner:
             metrics=stated,
             results=tuple(own.written for own in self.results),
         )
+
+    def _data(self) -> set[Node]:
+        """What is given to a function that is differentiated by something else."""
+        given = {x for name, x in self.inputs.items() if name not in self.wrt}
+        return given if self.wrt else set()
 
     def plans(self) -> list[PlannedFunction]:
         """Return the plans, in the order in which they are emitted."""
@@ -195,6 +201,8 @@ class Planner:
             # A sparse matrix holds little at all sizes.
             flat = next((p for p in plans if p.derived and not self._entries), None)
             others = self._others(context, flat, plan) if flat else []
+        if kind is VALUE:
+            self.graph.stated |= dict.fromkeys(topological(plan.roots))
         public = kind.public_name(self.function.spec.name, order)
         filled = self.check(public, plan.roots)
         planned = PlannedFunction(

@@ -28,7 +28,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Node, Sum, affine, delta, is_zero
 from tensorgen.ir.rebuild import terms_of
-from tensorgen.operators.words import call_column
+from tensorgen.operators.called_values import call_column
 from tensorgen.passes.context import Kept
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.views import Name

@@ -88,11 +88,7 @@ def with_fault(fault: Fault, graph: Graph, before: Sequence[Node], after: Plan) 
     return after
 
 
-# One pass makes nothing but names.
-MAKING = [k for k, (name, _) in enumerate(PASSES) if name != "recall_names"]
-
-
-@pytest.mark.parametrize("place", MAKING, ids=lambda k: PASSES[k][0])
+@pytest.mark.parametrize("place", range(len(PASSES)), ids=lambda k: PASSES[k][0])
 def test_a_fault_in_a_pass_is_seen(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     name, spec = PASSES[place]
     spec = INSTEAD.get(name, spec)

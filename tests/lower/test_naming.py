@@ -35,7 +35,8 @@ from tensorgen.lower.draft import Draft, Result
 from tensorgen.lower.naming import Naming
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.value_names import Names
-from tensorgen.operators.words import describe, negated, says_little
+from tensorgen.operators.word_shapes import negated, says_little
+from tensorgen.operators.words import describe
 
 n = Dim.of("n")
 mask, x = variable("mask", (n, n), "bool", "mask"), variable("x", (n, n), base="x")

@@ -59,10 +59,10 @@ def test_a_power_below_a_fraction_line_is_a_product_there() -> None:
 
 def test_what_is_raised_is_computed_once() -> None:
     assert lines("sum((A @ x - b)**3)") == [
-        "A_x_minus_b = A @ x - b",
-        "A_x_minus_b_squared = A_x_minus_b**2",
-        "f = (A_x_minus_b_squared * A_x_minus_b).sum()",
-        "grad = 3 * (A.T @ A_x_minus_b_squared)",
+        "residual = A @ x - b",
+        "residual_squared = residual**2",
+        "f = (residual_squared * residual).sum()",
+        "grad = 3 * (A.T @ residual_squared)",
         "return f, grad",
     ]
 

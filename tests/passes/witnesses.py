@@ -257,14 +257,6 @@ inputs: {t: [n]}
 functions: {f: {expr: 'sum(log(1 + exp(t)))', wrt: t, emit: [value, gradient]}}
 """
 SLOPES = "inputs: {t: [n]}\nfunctions: {f: 'sigmoid(t) * sigmoid(-t)'}\n"
-REGROUPED = """
-inputs: {z: [b, n], H: [b, n, d], u: [d], y: [b]}
-functions:
-  f:
-    where: a = softmax(z, axis=1)
-    expr: sum(log(1 + exp(-y[s]*sum(a[s, i]*H[s, i, e]*u[e], i, e))), s)
-    wrt: z
-"""
 SIGNS = "inputs: {x: [n]}\nfunctions: {f: {expr: 'sum(expm1(-(x - 2)))', wrt: x}}\n"
 HUBER = """
 dims: {m: 100_000, n: 10}
@@ -389,7 +381,6 @@ PASSES = (
     ("mirror_products", WEIGHTED),
     ("whole_keys", KEYED),
     ("add_narrow", SHIFTED),
-    ("recall_names", REGROUPED),
     ("drop_steps", CLIPPED),
     ("select_terms", HUBER),
     ("clip_selections", HUBER),

@@ -231,7 +231,7 @@ inputs: {{U: [m, k], V: [n, k], T: [m, n], W: [m, n]}}
 functions: {{f: {{expr: "{expr}", wrt: U, emit: [value, gradient]}}}}
 """)
     both = source[source.index("def f_value_and_grad") :].partition("\ndef ")[0]
-    assert "f = np.vdot(T_minus_U_Vt, weighted_W)" in both
+    assert "f = np.vdot(residual, W_residual)" in both
     assert "**2" not in both.partition("Raises")[2]
     alone = source[source.index("def f(") :].partition("\ndef ")[0]
     assert alone.count("np.vdot(") == 1

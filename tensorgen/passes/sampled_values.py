@@ -1,0 +1,111 @@
+"""Values of nodes at a random point, by which those are found that are the same.
+
+Formulas that agree at a random point agree everywhere, as good as surely. What has no
+value there, or takes many numbers, is like nothing else.
+"""
+
+from __future__ import annotations
+
+import random
+from math import prod
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from tensorgen.errors import InternalError
+from tensorgen.fields.doubles import Doubles, Tabled
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Input, Node, Product, children, topological
+from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
+
+Array = Any
+SIZES = (3, 4, 5)
+"""What sizes are, each by its name."""
+MOST = 2_000
+"""Entries of the largest arrays."""
+MOST_TERMS = 20_000
+"""Values that the labels of a product may take together."""
+MOST_LABELS = 14
+NO_VALUE = (ArithmeticError, InternalError, LookupError, TypeError, ValueError)
+"""What is raised where a function has no value."""
+
+
+def value_of(graph: Graph, root: Node) -> Array | None:
+    """The value of a node where inputs are random, None if it has none."""
+    for node in topological([root]):
+        if value_of not in node.known:
+            graph.effort.spend()
+            node.known[value_of] = _tried(node)
+    return root.known[value_of]
+
+
+def _tried(node: Node) -> Array | None:
+    if any(x.known[value_of] is None for x in children(node)):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            return _Sampled(node).found()
+    except NO_VALUE:
+        return None
+
+
+class _Sizes(dict[str, int]):
+    """Sizes that nobody has chosen."""
+
+    def __missing__(self, symbol: str) -> int:
+        return SIZES[crc32(symbol.encode()) % len(SIZES)]
+
+
+class _Sampled(Tabled):
+    """The value of one node, over those that are known of its operands."""
+
+    def __init__(self, node: Node) -> None:
+        """Values of operands are known."""
+        super().__init__(Doubles(FUNCTIONS, OPERATORS), _Sizes(), self._drawn)
+        self.node = node
+        self.values = {x: x.known[value_of] for x in children(node)}
+
+    def found(self) -> Array:
+        """The value; raises one of `NO_VALUE` where there is none."""
+        shape = self.lengths(self.node.dims)
+        if prod(shape) > MOST or min(shape, default=0) < 0:
+            raise ValueError(shape)
+        value = self.shaped(self.node, np.asarray(self._value(self.node)), shape)
+        if value.dtype.kind == "f" and np.isnan(value).any():
+            raise ValueError(value)
+        return value
+
+    def product(self, node: Product) -> Array:
+        """One sum over all labels."""
+        lengths = self.lengths(node.sizes)
+        if prod(lengths) > MOST_TERMS or len(lengths) > MOST_LABELS:
+            raise ValueError(lengths)
+        args: list[Any] = [float(node.coefficient), []]
+        for factor, labels in node.factors:
+            args += [self.field.of(self.values[factor]), list(labels)]
+        for kind, form in node.constraints:
+            at = self.places(form, form.labels, lengths)
+            args += [
+                self.field.of(at == 0 if kind == "eq" else at >= 0),
+                list(form.labels),
+            ]
+        for label, length in enumerate(lengths):
+            args += [np.ones(length), [label]]
+        return np.einsum(*args, list(range(node.order)))
+
+    def _drawn(self, node: Input) -> Array:
+        """Positive numbers near 1; matrices are such that they have inverses."""
+        shape = self.lengths(node.dims)
+        numbers = random.Random(node.serial)
+        if node.index is not None:
+            most = max(self.size(node.index), 1)
+            places = [numbers.randrange(most) for _ in range(prod(shape))]
+            return np.array(places, int).reshape(shape)
+        drawn = [numbers.uniform(0.5, 1.5) for _ in range(prod(shape))]
+        value = np.array(drawn).reshape(shape)
+        if node.order > 1 and shape[-1] == shape[-2]:
+            value = value + 2 * shape[-1] * np.eye(shape[-1])
+            if node.properties & {"symmetric", "spd"}:
+                value = value + np.swapaxes(value, -1, -2)
+        return value
