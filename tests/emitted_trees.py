@@ -23,7 +23,7 @@ def words(text: str) -> set[str]:
 STANDARD = {
     "__future__": {"annotations"},
     "collections.abc": {"Callable", "Iterable", "Iterator", "Mapping", "Sequence"},
-    "functools": {"cached_property"},
+    "functools": {"cached_property", "lru_cache"},
     "itertools": {"accumulate"},
     "math": set[str](),
     "types": {"SimpleNamespace"},

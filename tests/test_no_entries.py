@@ -102,7 +102,7 @@ functions:
     wrt: x
     emit: [gradient, dense_hessian]
 """
-    assert "        del " in tensorgen.generate(text)
+    assert "in _blocks(" in tensorgen.generate(text)
     m = tensorgen.load(text)
     rng = np.random.default_rng(0)
     for h in (1, 2):

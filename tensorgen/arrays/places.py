@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,3 +52,24 @@ class Mark:
 
 Part = Slice | At | Entries | Mark
 WHOLE = Slice()
+
+
+def expanded(
+    parts: Sequence[Part], texts: Sequence[str], order: int, old: Sequence[bool]
+) -> list[str]:
+    """Return what stands in brackets for slices and positions, with new axes.
+
+    The array that they make is of an `order`, and the `old` ones are its axes.
+    """
+    axes: list[list[str]] = [[]]
+    for part, text in zip(parts, texts, strict=True):
+        axes[-1].append(text)
+        if isinstance(part, Slice):
+            axes.append([])
+    *axes, last = axes
+    while len(axes) < order:
+        axes.append([*last, ":"])
+        last = []
+    axes[-1] += last
+    waiting = iter(axes)
+    return [text for kept in old for text in (next(waiting) if kept else ["None"])]

@@ -80,6 +80,7 @@ from tensorgen.arrays.places import (
     Mark,
     Part,
     Slice,
+    expanded,
 )
 from tensorgen.arrays.templates import Level, Template, Text, template
 from tensorgen.ir.dims import Dim
@@ -340,26 +341,15 @@ class Printer:
     def _expanded(self, old: Sequence[bool], inner: Array, first: Text) -> Text | None:
         """New axes in the brackets of the slice that they are put into."""
         op = inner.op
-        if not isinstance(op, Index) or not all(
-            isinstance(part, Slice | At) for part in op.parts
-        ):
+        if not isinstance(op, Index) or not inner.order:
+            return None
+        if not all(isinstance(part, Slice | At) for part in op.parts):
             return None
         places = self.places(op, ())
         brackets = f"[{joined(places)}]"
-        if not inner.order or not first.text.endswith(brackets):
+        if not first.text.endswith(brackets):
             return None  # it has a name
-        axes: list[list[str]] = [[]]
-        for part, place in zip(op.parts, places, strict=True):
-            axes[-1].append(place)
-            if isinstance(part, Slice):
-                axes.append([])
-        *axes, last = axes
-        while len(axes) < inner.order:
-            axes.append([*last, ":"])
-            last = []
-        axes[-1] += last
-        waiting = iter(axes)
-        marks = [mark for kept in old for mark in (next(waiting) if kept else ["None"])]
+        marks = expanded(op.parts, places, inner.order, old)
         return Text(f"{first.text.removesuffix(brackets)}[{joined(marks)}]")
 
     def places(self, op: Index, entries: Sequence[Text]) -> list[str]:

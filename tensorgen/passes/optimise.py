@@ -6,13 +6,11 @@ and the best order of its factors can only be seen in one n-ary product. The str
 is taken while deltas still stand beside the factors: ordering would multiply them. They
 say, too, who reads how much of what. Then comes what regroups factors, since ordering
 leaves pairs; then the order; and last what pairs alone show: one product may begin with
-a pair that another makes, and terms share an operand again; elementwise pairs are
-fused, and products that the order made may be transposes of one another, or as steady
-as their factors.
+a pair that another makes, terms share an operand again, elementwise pairs are fused,
+and products that the order made may be transposes of one another.
 
 A pass that pays only sometimes is optional: the plans with and without it both go on.
-So do the ways to differentiate that optimisation starts from. The plan that holds least
-wins, among these the one that costs least.
+So do the ways to differentiate that optimisation starts from; `cheapest` chooses.
 """
 
 from __future__ import annotations
@@ -73,28 +71,24 @@ def candidates(context: Context, ways: Sequence[Sequence[Node]]) -> list[Plan]:
 
 
 def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
-    """Return the plan to compute among equivalent ones, its nodes called by name.
+    """Return the plan to compute: that stores least, then that costs least.
 
-    Less to store comes first, then the price; but of what costs about the same a plan
-    of clearly fewer operations, which reads better.
+    Of what costs about the same a plan of clearly fewer operations, which reads better.
     """
-    cost = context.cost
 
     def key(plan: Plan) -> tuple[bool, float]:
-        return filled_in(context, plan.roots) is not None, plan.held(cost)
-
-    def length(place: int) -> int:
-        return len(topological(plans[place].roots))
+        return filled_in(context, plan.roots) is not None, plan.held(context.cost)
 
     least = min(map(key, plans))
     prices = {k: context.price(p.roots) for k, p in enumerate(plans) if key(p) == least}
+    lengths = {k: len(topological(plans[k].roots)) for k in prices}
     # The first of equals, so that ties depend on nothing.
     best = min(prices, key=prices.__getitem__)
-    most = GAIN_OF_LENGTH * prices[best]
-    short = min((k for k, price in prices.items() if price <= most), key=length)
-    chosen = plans[short if length(short) <= SHARE_OF_LENGTH * length(best) else best]
-    recall_names(context, chosen.roots)
-    return chosen
+    near = [k for k in prices if prices[k] <= GAIN_OF_LENGTH * prices[best]]
+    short = min(near, key=lengths.__getitem__)
+    chosen = short if lengths[short] <= SHARE_OF_LENGTH * lengths[best] else best
+    recall_names(context, plans[chosen].roots)
+    return plans[chosen]
 
 
 def _each(

@@ -21,7 +21,6 @@ from tensorgen.emit.interface import (
     Choice,
     Function,
     Holder,
-    Parameter,
     body_of,
     chosen,
     counted,
@@ -50,7 +49,7 @@ from tensorgen.plans.formulas import (
     steps_of,
     text_of,
 )
-from tensorgen.plans.lowered_functions import Form, Made
+from tensorgen.plans.lowered_functions import Form, Made, of_choices, smallest
 from tensorgen.plans.planned import Member, PlannedFunction
 from tensorgen.plans.planner import known_sizes
 from tensorgen.plans.problem_plans import (
@@ -227,7 +226,7 @@ class ModuleBuilder:
         function = self._form(planned, planned.plan, lowered, self.hints)
         choices = [
             Choice(
-                _smallest(other.less, other.than),
+                smallest(other.less, other.than),
                 self._form(planned, other.plan, lowered, other.hints, other.filled),
             )
             for other in planned.others
@@ -237,7 +236,7 @@ class ModuleBuilder:
         read = {x.name for plan in planned.plans for x in inputs_of(plan.roots)}
         parameters = needed(found.parameters, read)
         results = tuple(
-            (name, _of_choices(own, name, found.choices, parameters))
+            (name, of_choices(own, name, found.choices, parameters))
             for name, own in found.results
         )
         return replace(found, parameters=parameters, results=results)
@@ -421,26 +420,6 @@ def _checked(function: Function, checks: Sequence[Check]) -> Function:
     lines = tuple(line for check in checks for line in check_lines(check))
     compared = tuple(dict.fromkeys(s for check in checks for s in check.symbols))
     return replace(function, refused=lines, compared=compared)
-
-
-def _of_choices(
-    result: Function,
-    name: str,
-    choices: Sequence[Choice],
-    parameters: tuple[Parameter, ...],
-) -> Function:
-    """A result of a function in several forms, which has as many."""
-    forms = tuple(
-        replace(choice, function=dict(choice.function.results)[name])
-        for choice in choices
-    )
-    return replace(result, choices=forms, parameters=parameters)
-
-
-def _smallest(less: Dim, than: Sequence[Dim]) -> str:
-    """The condition that a size is smaller than others."""
-    others = ", ".join(map(str, than))
-    return f"{less} < {others if len(than) == 1 else f'min({others})'}"
 
 
 def _names(spec: Spec) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.forms import Places
@@ -11,7 +11,8 @@ from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.written import Written
 from tensorgen.calculus.kinds import GRADIENT, HESSIAN, JACOBIAN, VALUE, Kind
 from tensorgen.emit import returned
-from tensorgen.emit.interface import Function, Holder
+from tensorgen.emit.interface import Choice, Function, Holder, Parameter
+from tensorgen.ir.dims import Dim
 from tensorgen.passes.context import Plan
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.problem_plans import Lowered
@@ -157,3 +158,23 @@ def listed(words: Sequence[str]) -> str:
     """Words as a text lists them."""
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def of_choices(
+    result: Function,
+    name: str,
+    choices: Sequence[Choice],
+    parameters: tuple[Parameter, ...],
+) -> Function:
+    """A result of a function in several forms, which has as many."""
+    forms = tuple(
+        replace(choice, function=dict(choice.function.results)[name])
+        for choice in choices
+    )
+    return replace(result, choices=forms, parameters=parameters)
+
+
+def smallest(less: Dim, than: Sequence[Dim]) -> str:
+    """The condition that a size is smaller than others."""
+    others = ", ".join(map(str, than))
+    return f"{less} < {others if len(than) == 1 else f'min({others})'}"

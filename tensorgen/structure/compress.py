@@ -291,7 +291,9 @@ def _chosen(
         def total(term: StoredTerm, rest: Sequence[StoredTerm] = rest) -> float:
             return held(kept([*rest, term]), cost)
 
-        # What is held already is read nevertheless, in each product.
+        # What is held already is read nevertheless, in each product: a sum of outer
+        # products may take many times as long. What is of elements is read by them.
         most = GAIN_OF_ROOM * alone(chosen[k])
-        chosen[k] = min((way for way in ways if alone(way) <= most), key=total)
+        near = (way for way in ways if way.elements or alone(way) <= most)
+        chosen[k] = min(near, key=total)
     return chosen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
@@ -20,7 +19,6 @@ from tensorgen.structure.ways import aligned, ties_rows
 _LAST = ("rank", "dense")
 """What is said after all else."""
 _AT = " at "
-_NESTED = re.compile(r"\[[^]]*\[")
 LONGEST = 160
 """The most characters of places that say more than that there are some."""
 
@@ -119,10 +117,15 @@ def _places(structure: Structure, term: StoredTerm) -> str:
         dims = (structure.tensor.dims[axis] for axis in side if axis not in led)
         sizes.append(prod(dims, start=ONE))
     text = ", ".join(sides)
-    if "?" in text or "()" in sides or _NESTED.search(text):
+    if "?" in text or "()" in sides or _is_nested(text):
         return ""
     what = "entries" if sizes == [ONE, ONE] else f"blocks of {sizes[0]} by {sizes[1]}"
     return f"{what}{_AT}({text})"
+
+
+def _is_nested(text: str) -> bool:
+    """Whether an entry of an index array is at a place that another one gives."""
+    return any(part.count("[") > 1 for part in text.split("]"))
 
 
 def _joined(words: Iterable[str]) -> dict[str, None]:

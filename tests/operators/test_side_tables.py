@@ -21,6 +21,10 @@ ALLOWED = {
     # What one exponential makes, and how each is made of it.
     "arrays/bundle.py": {"SAME", "OPPOSITE"},
     "operators/helpers/shares.py": {"FORMS", "ALONE"},
+    # What helpers make together, in the order in which they return it.
+    "operators/helpers/special.py": {"BETWEEN"},
+    # What is called like another function, which it is where that has a value.
+    "operators/whole_words.py": {"_VARIANTS"},
     # On which sides of a kink a value stands still.
     "operators/conditions/still.py": {"_BEYOND"},
     # Rewrites of nodes, made of modules that read the rows.

@@ -240,8 +240,8 @@ functions:
 
 def test_factors_of_a_sparse_tensor_meet_entry_by_entry() -> None:
     source = tensorgen.generate(COORDINATES)
-    assert "A_row = A.take(row, axis=0)" in source
-    assert "A_row * C_tube" in source
+    assert "A_C = A.take(row, axis=0) * C.take(tube, axis=0)" in source
+    assert "_, residual = _loss_block(" in source
     # No table of all pairs of rows.
     assert "[:, :, None] *" not in source
 

@@ -326,7 +326,7 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
     width = math.prod(out.shape[axes:])
     added: Any = values
     shape = rows.shape + out.shape[axes:]
-    if getattr(values, "shape", None) != shape:
+    if np.shape(values) != shape:
         added = np.broadcast_to(values, shape)
     rows, added = rows.ravel(), added.reshape(rows.size, width)
     # Many values per index are summed in double precision.

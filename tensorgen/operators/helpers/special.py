@@ -146,7 +146,7 @@ def _normal_between(
     a, b = np.where(up, -y, x), np.where(up, -x, y)
     most, least = special.ndtr(a), special.ndtr(b)
     mass = most - least
-    clear = (4 * least < 3 * most) & (mass < 0.75) & (a > -5)
+    clear = (4 * least < 3 * most) & (mass < 0.75) & (a > -5) & (width < 8)
     if np.all(clear & (width > 0.7) if order == 2 else clear):
         if order == 0:
             return (np.log(mass),)
