@@ -200,18 +200,3 @@ def test_orders_of_polygamma_are_one_or_many(order: Any) -> None:
         given = a[rows], y[rows], np.asarray(own, dtype=float)
         assert module.f(*given) == pytest.approx(values[rows].sum(), rel=1e-12)
         np.testing.assert_allclose(module.f_grad(*given), slopes[rows], rtol=1e-12)
-
-
-def test_the_square_of_a_norm_that_is_there_is_not_summed_again() -> None:
-    spec = """tensorgen: 1
-inputs: {X: [m, n], W: [m, n]}
-functions:
-  f:
-    where: |
-      length[j] = norm(X[i, j], i)
-    expr: sum(sin(W[i, j] * X[i, j] / length[j]), i, j)
-    wrt: X
-    emit: [gradient]
-"""
-    text = generate(spec).partition("def _norm(")[0]
-    assert "**2).sum" not in text and "length**2" in text

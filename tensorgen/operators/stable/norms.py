@@ -29,14 +29,14 @@ def root(graph: Graph, args: Args) -> Ref | None:
 
 
 def pow(graph: Graph, args: Args) -> Ref | None:
-    """Odd powers of that root, and positive even powers of a norm."""
+    """Odd powers of that root, and even powers of a norm."""
     base, e = args[0], constant_value(args[1].node)
     if e is None:
         return None
     if e.denominator == 2:
         return _power_of_norm(graph, base, e)
-    if not is_call(base, "norm") or e % 2 or e < 0:
-        return None  # what is divided by a norm's square has that norm as well
+    if not is_call(base, "norm") or e % 2:
+        return None
     return power(graph, _squares(graph, base), e / 2)
 
 
