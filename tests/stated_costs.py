@@ -16,7 +16,7 @@ from tensorgen.bench.clock import peak
 from tensorgen.errors import Source
 from tensorgen.lang import ElaboratedFunction, program_of, requested
 from tensorgen.plans.planner import known_sizes
-from tensorgen.prices.thresholds import ELIDED, assumed
+from tensorgen.prices.thresholds import BLOCK, ELIDED, assumed
 from tensorgen.spec.model import InputSpec
 from tensorgen.spec.read import read_spec
 from tensorgen.verify.cases import Sizes
@@ -60,6 +60,10 @@ class Stated:
         terms = (re.sub(r"^\d+\*", "", x) for x in self.monomials(self.text(sizes)))
         return float(max((eval(x, dict(sizes)) for x in terms), default=0))
 
+    def constant(self, sizes: Mapping[str, int]) -> int:
+        """The term that does not grow, which blocks of a fixed length hold."""
+        return sum(int(x) for x in re.split(r" [-+] ", self.text(sizes)) if x.isdigit())
+
     @staticmethod
     def monomials(text: str) -> list[str]:
         """The terms that grow."""
@@ -97,6 +101,8 @@ class Stated:
         """The hints with some of them so large as to reach a goal, if that is so."""
         hints = assumed(self.hints, own.symbols)
         few = {x: h if x in named else min(h, FEW) for x, h in hints.items()}
+        if self.constant(few) >= BLOCK:
+            few = hints  # blocks are of what is not mentioned: there must be several
         for start in (few, hints):
             for factor in factors:
                 sizes = {

@@ -51,7 +51,7 @@ from tensorgen.arrays.work import count, entries
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.prices.thresholds import ADDED_AT_A_TIME
+from tensorgen.prices.thresholds import ADDED_AT_A_TIME, BLOCKS_ASKED_FOR
 
 Value = Callable[[Dim], int]
 MASK = Fraction(1, 8)
@@ -97,6 +97,11 @@ class Held:
                 case Loop(body=body, step=step):
                     # The names of one step are held until the next binds them anew.
                     inside = longest(line, value, self.rows.get(str(step)))
+                    if line.blocks is not None and self.blocks:
+                        asked = value(
+                            Dim.of(BLOCKS_ASKED_FOR * line.blocks.rows.entries)
+                        )
+                        self.most = max(self.most, self.now + asked)
                     if not self.blocks and line.is_of_blocks:
                         inside = where({str(line.width): ZERO}, inside)
                     for _ in range(2):

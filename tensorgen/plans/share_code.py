@@ -82,7 +82,11 @@ def _callers(
             continue
         rest = recalled(first, own.codes[0], sizes)
         if rest:
-            found[name] = writer.calling(own.function, first, rest)
+            whole = Code((*first.code.statements, *rest.statements), rest.returns)
+            body = replace(own.function.body, holds=held(whole, sizes))
+            cost = _cost(own.forms[0], whole, sizes)
+            function = replace(own.function, cost=cost, body=body)
+            found[name] = writer.calling(function, first, rest)
     return found
 
 

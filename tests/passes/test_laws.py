@@ -72,7 +72,8 @@ def test_what_is_made_is_shared_turned_and_scaled(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = lawful(spec)
-    rows = [row for row in optimise.PASSES if row.name != "share_products"]
+    laws = "share_products", "share_values"
+    rows = [row for row in optimise.PASSES if row.name not in laws]
     monkeypatch.setattr(optimise, "PASSES", tuple(rows))
     assert text(spec) != before
 

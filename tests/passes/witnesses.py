@@ -185,10 +185,6 @@ dims: {m: 1000, n: 10}
 inputs: {X: [m, n], y: [m], w: [n]}
 functions: {f: {expr: 'sum(log(1 + exp(-y * (X @ w))))', wrt: w, emit: [problem]}}
 """
-NORMS = """
-inputs: {X: [m, n], W: [n, p]}
-functions: {f: {expr: 'sum(norm(X @ W, axis=1))', wrt: W, emit: [gradient]}}
-"""
 TURNED = """
 inputs: {A: [m, n], v: [n]}
 functions: {f: '(A - v) @ exp(A.T - v[:, None])'}
@@ -371,7 +367,7 @@ PASSES = (
     ("scatter_sums", GRID),
     ("order_contractions", LIKELIHOOD),
     ("apply_inverses", CHAIN),
-    ("share_products", INPUTS),
+    ("share_products", (EXAMPLES / "tanh_network.yaml").read_text("utf-8")),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("share_sums", GAMMA),
     ("share_values", SHEET),
@@ -388,7 +384,7 @@ PASSES = (
     ("pair_sigmoids", SLOPES),
 )
 RULES = (
-    ("spell_scalings", NORMS),
+    ("spell_scalings", (EXAMPLES / "deep_equilibrium.yaml").read_text("utf-8")),
     ("open_products", HESSIAN),
     ("reshape_back", RAVELED),
     ("mask_factors", MASKED),
