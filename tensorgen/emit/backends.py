@@ -22,6 +22,7 @@ from tensorgen.operators.helpers.running import (
     SUMS_BY_TIE,
     WINDOWS,
 )
+from tensorgen.operators.helpers.special import ON_A_DEVICE
 from tensorgen.operators.helpers.systems import CUPY_BANDED, CUPY_SPARSE, CUPY_TOEPLITZ
 from tensorgen.operators.matrices.distances import CUPY_DISTANCES
 
@@ -116,6 +117,7 @@ BACKENDS: dict[str, Backend] = {
             # overflowed, the host would wait for it.
             helpers={
                 "_norm": NORM,
+                **ON_A_DEVICE,
                 "_supremum": SUPREMUM,
                 **RUNNING_IN_SWEEPS,
                 "_sums_by_tie": SUMS_BY_TIE,

@@ -20,7 +20,7 @@ from tensorgen.arrays.outline import Outline, Piece
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.repeats import recalled
-from tensorgen.arrays.statements import operands
+from tensorgen.arrays.statements import Release, bindings, operands
 from tensorgen.arrays.units import returning, symbols, takes, variables_of
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import camel
@@ -82,7 +82,10 @@ def _callers(
             continue
         rest = recalled(first, own.codes[0], sizes)
         if rest:
-            whole = Code((*first.code.statements, *rest.statements), rest.returns)
+            # What the piece does not hand out is gone when it has returned.
+            local = {x for line in first.code.statements for x, _ in bindings(line)}
+            end = Release(tuple(sorted(local.difference(first.outputs))))
+            whole = Code((*first.code.statements, end, *rest.statements), rest.returns)
             body = replace(own.function.body, holds=held(whole, sizes))
             cost = _cost(own.forms[0], whole, sizes)
             function = replace(own.function, cost=cost, body=body)

@@ -44,7 +44,6 @@ OWN = {"portfolio": PORTFOLIO, "wide": WIDE, "every": EVERY}
 SQUARE = "both sides are as long"
 SYMMETRIC = "the matrix is symmetric"
 DOT = "a dot product of two vectors"
-BLOCK = "how many rows a block has, which may be any number"
 # What changes nothing, and why: by module and fault.
 EQUAL = {
     (
@@ -84,18 +83,6 @@ EQUAL = {
         "nll_value_and_grad: y_dot_inv_S_y = y @ parts.inv_S_y -> "
         "y_dot_inv_S_y = parts.inv_S_y @ y",
     ): DOT,
-    (
-        "recommender",
-        "predicted: width = min(step, E - start) -> width = min(step, E + start)",
-    ): "a slice ends where the array does",
-    (
-        "recommender",
-        "columns_grad: step = 16384 // (k + 1) + 1 -> step = 16384 // (k + 1)",
-    ): BLOCK,
-    (
-        "recommender",
-        "columns_grad: step = 16384 // (k + 1) + 1 -> step = 16385 // (k + 1) + 1",
-    ): BLOCK,
     ("kalman", "loss: n = A.shape[0] -> n = A.shape[1]"): SQUARE,
     (
         "every",

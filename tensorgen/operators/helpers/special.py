@@ -16,6 +16,11 @@ def _replaced(
         found = flat.reshape(found.shape)
     return found[()]
 ''',
+    "_holds": '''
+def _holds(condition: Any) -> bool:
+    """Return whether a condition holds everywhere."""
+    return bool(np.all(condition))
+''',
     "_inverse_mills": '''
 def _inverse_mills(x: Array | Scalar) -> Array:
     """Return the pdf of the normal distribution over its cdf."""
@@ -89,8 +94,8 @@ def _normal_between(
 
     def moments(m: Array | Scalar, h: Array | Scalar) -> Any:
         size = np.abs(m * h)
-        few = 12 if np.all((size < 2.5) & (h < 0.75)) else 20
-        pairs = _gauss_points(few if np.all((size < 10) & (h < 2)) else 32)
+        few = 12 if _holds((size < 2.5) & (h < 0.75)) else 20
+        pairs = _gauss_points(few if _holds((size < 4) & (h < 2)) else 32)
         up = [w * np.exp(size * (u - 1) - (h * u) ** 2 / 2) for u, w in pairs]
         gaps = [-e * np.expm1(-2 * size * u) for (u, _), e in zip(pairs, up)]
         both = [2 * e - gap for e, gap in zip(up, gaps)]
@@ -147,7 +152,7 @@ def _normal_between(
     most, least = special.ndtr(a), special.ndtr(b)
     mass = most - least
     clear = (4 * least < 3 * most) & (mass < 0.75) & (a > -5) & (width < 8)
-    if np.all(clear & (width > 0.7) if order == 2 else clear):
+    if _holds(clear & (width > 0.7) if order == 2 else clear):
         if order == 0:
             return (np.log(mass),)
         density = np.exp(-(a**2) / 2) / (mass * (2 * np.pi) ** 0.5)
@@ -167,7 +172,7 @@ def _normal_between(
         )
     near = (width < 8) & (np.abs(m) * width < 40)
     inside = moments(np.where(near, m, 0), np.where(near, width / 2, 1))
-    if np.all(near):
+    if _holds(near):
         return inside
     ends = np.where(near, -1, a), np.where(near, -20, b)
     beside = tails(*ends, np.where(near, 19, width))
@@ -196,8 +201,8 @@ def _lrising(x: Array | Scalar, y: Array | Scalar) -> Array:
         return total - sum(np.log1p(y / (x + k)) for k in range(10))
 
     high, low = special.gammaln(x + y), special.gammaln(x)
-    lost = np.abs(high - low) < (1 + np.abs(high) + np.abs(low)) / 8
-    lost &= (y != 0) & (np.minimum(x, x + y) > 0)
+    kept = np.abs(high - low) >= (1 + np.abs(high) + np.abs(low)) / 8
+    lost = ~kept & (y != 0) & (np.minimum(x, x + y) > 0)  # infinite ones, too
     return _replaced(high - low, lost, series, x, y)
 ''',
     "_polygamma_gap": '''
@@ -235,9 +240,10 @@ def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> A
         high, low = of(x + y), of(x)
         lost = np.abs(high - low) < ((n == 0) + np.abs(high) + np.abs(low)) / 8
         return _replaced(high - low, lost & (y != 0) & positive, series, x, y)
-    if not np.all(positive):
-        return special.polygamma(n, x + y) - special.polygamma(n, x)
-    return series(x, y)
+    if _holds(positive):
+        return series(x, y)
+    plain = special.polygamma(n, x + y) - special.polygamma(n, x)
+    return np.where(positive, series(np.where(positive, x, 1), y), plain)
 ''',
     "_exprel": '''
 def _exprel(x: Array | Scalar) -> Array:
@@ -337,3 +343,19 @@ def _{_name}(x: Array | Scalar, y: Array | Scalar, width: Array | Scalar) -> Arr
     """Return {_meaning}."""
     return _normal_between(x, y, width, {order_of([_name])})[{_place}]
 '''
+
+ON_A_DEVICE = {
+    "_replaced": '''
+def _replaced(
+    found: Array | Scalar, where: Any, exact: Callable[..., Array], *of: Any
+) -> Array:
+    """Return what was found, `exact` in its place where that is asked."""
+    return np.where(where, exact(*of), found)
+''',
+    "_holds": '''
+def _holds(condition: Any) -> bool:
+    """Return False: the host would wait for the device to know."""
+    return False
+''',
+}
+"""What would wait for a device if it looked at values."""
