@@ -130,8 +130,8 @@ class Structure:
             if index_bound(node) is not None:
                 choices = INDICES
             free = [x for x in choices if x not in taken and x not in names]
-            k = len(names) + 1
-            names.append(free[0] if free else f"{choices[0]}{k}_")
+            more = f"{choices[0]}{len(names) + 1}"
+            names.append(free[0] if free else unused(more, {*taken, *names}))
         return tuple(names)
 
     @property
