@@ -51,20 +51,29 @@ def recall_names(context: Context, roots: Sequence[Node]) -> Sequence[Node]:
     return roots
 
 
-def _by_norm(graph: Graph, nodes: Iterable[Node]) -> dict[float, list[Node]]:
+def _by_norm(graph: Graph, nodes: Iterable[Node]) -> dict[str, list[Node]]:
     """Nodes by what those of equal values share."""
-    found: dict[float, list[Node]] = {}
+    found: dict[str, list[Node]] = {}
     for node in nodes:
-        if (norm := _norm(graph, node)) is not None:
-            found.setdefault(norm, []).append(node)
+        for key in _keys(_norm(graph, node)):
+            found.setdefault(key, []).append(node)
     return found
 
 
 def _like(
-    graph: Graph, node: Node, by_norm: Mapping[float, Sequence[Node]]
+    graph: Graph, node: Node, by_norm: Mapping[str, Sequence[Node]]
 ) -> Sequence[Node]:
-    norm = _norm(graph, node)
-    return () if norm is None else by_norm.get(norm, ())
+    keys = _keys(_norm(graph, node))
+    return [*dict.fromkeys(x for key in keys for x in by_norm.get(key, ()))]
+
+
+def _keys(norm: float | None) -> Sequence[str]:
+    """Two roundings of a norm, one of which is that of any number as near as rounding
+    leaves it on another machine."""
+    if norm is None:
+        return ()
+    near = (norm * (1 + sign * CLOSE) for sign in (-1, 1))
+    return [*dict.fromkeys(f"{x:.{DIGITS}e}" for x in near)]
 
 
 def _words(
@@ -102,7 +111,7 @@ def _norm(graph: Graph, node: Node) -> float | None:
             return None
         if numbers.size > 1 and np.ptp(numbers) == 0:
             return None
-        return float(f"{np.sqrt(np.mean(numbers**2)):.{DIGITS}e}")
+        return float(np.sqrt(np.mean(numbers**2)))
 
     return once(node, _norm, found)
 

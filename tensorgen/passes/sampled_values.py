@@ -1,12 +1,14 @@
 """Values of nodes at a random point, by which those are found that are the same.
 
 Formulas that agree at a random point agree everywhere, as good as surely. What has no
-value there, or takes many numbers, is like nothing else.
+value there, or takes many numbers, is like nothing else. What is emitted depends not
+on whether SciPy is there: functions of which it has the values have others here.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from math import prod
 from typing import Any
 from zlib import crc32
@@ -17,6 +19,7 @@ from tensorgen.errors import InternalError
 from tensorgen.fields.doubles import Doubles, Tabled
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Product, children, topological
+from tensorgen.operators.references import special
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 
 Array = Any
@@ -29,6 +32,27 @@ MOST_TERMS = 20_000
 MOST_LABELS = 14
 NO_VALUE = (ArithmeticError, InternalError, LookupError, TypeError, ValueError)
 """What is raised where a function has no value."""
+
+
+def _of_scipy(function: Any) -> bool:
+    return getattr(function, "__module__", None) == special.__name__
+
+
+def _stand_in(name: str) -> Callable[..., Array]:
+    """A smooth function of any number of arguments that no other name has."""
+    numbers = random.Random(name)
+    phase, *weights = (numbers.uniform(0.5, 1.5) for _ in range(6))
+
+    def function(*args: Array) -> Array:
+        parts = (w * np.asarray(x, float) for w, x in zip(weights, args, strict=False))
+        return 2 + np.sin(sum(parts, np.asarray(phase)))
+
+    return function
+
+
+VALUES = {x: _stand_in(x) if _of_scipy(f) else f for x, f in FUNCTIONS.items()}
+OF_ARRAYS = {x: f for x, f in OPERATORS.items() if x not in ("expm", "log_slope")}
+"""Functions that need NumPy alone."""
 
 
 def value_of(graph: Graph, root: Node) -> Array | None:
@@ -62,7 +86,7 @@ class _Sampled(Tabled):
 
     def __init__(self, node: Node) -> None:
         """Values of operands are known."""
-        super().__init__(Doubles(FUNCTIONS, OPERATORS), _Sizes(), self._drawn)
+        super().__init__(Doubles(VALUES, OF_ARRAYS), _Sizes(), self._drawn)
         self.node = node
         self.values = {x: x.known[value_of] for x in children(node)}
 
