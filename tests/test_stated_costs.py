@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 LEAST, MOST = 0.75, 1.25
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
-LOOPS = "influenza"  # a loop over steps of a minute: at sizes that show memory, hours
+LOOPS = "influenza"  # steps of a minute: at sizes that show memory it takes minutes
 GALLERY = [
     path
     for path in sorted((ROOT / "examples" / "gallery").glob("*.yaml"))
