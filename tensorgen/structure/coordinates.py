@@ -222,7 +222,7 @@ class _Group:
         """Number the entries, unless that was done `before`; return the statement."""
         names = [self.names[x] for x in self.free]
         if not names:
-            return before
+            return None  # what has one entry may bind the names of a number
         line: Statement = Unpack(tuple(names), array(Places(tuple(self.free.values()))))
         if len(names) == 1:
             line = Let(names[0], array(Range(ZERO, self.count)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensorgen
 from tensorgen.bench.clock import peak
 from tests.made import load
 from tests.programs.check_structured import check_object, check_solve
@@ -196,3 +197,23 @@ def test_jacobians_of_reshaped_arrays_hold_what_they_are_made_of(name: str) -> N
     J = module.f_jac(**arguments)
     assert J.nbytes == 8 * RESHAPED[name][-1]
     assert len(J.coo()[0]) <= 18_000
+
+
+def test_places_are_counted_again_behind_what_has_one_entry() -> None:
+    """One entry at a corner is at a place that has the name of a number of others."""
+    module = tensorgen.load("""tensorgen: 1
+inputs: {A: [n, m]}
+functions:
+  f:
+    where: |
+      res = logaddexp(outer(A[0], A[0]), A[-1][:, None] * A[-1])
+    expr: sum(1/(2 + res[0]**2))
+    wrt: A
+    emit: [hessian]
+""")
+    A = np.random.default_rng(0).standard_normal((3, 4))
+    found = module.f_hess(A)
+    rows, columns, values = found.coo()
+    dense = np.zeros((12, 12))
+    np.add.at(dense, (rows, columns), values)
+    np.testing.assert_allclose(dense, found.dense().reshape(12, 12), atol=1e-15)
