@@ -3,6 +3,8 @@
 Formulas that agree at a random point agree everywhere, as good as surely. What has no
 value there, or takes many numbers, is like nothing else. What is emitted depends not
 on whether SciPy is there: functions of which it has the values have others here.
+
+Names alone go by this. What is computed goes by patterns, which prove (`flat`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Share: a value that is there is not computed again, its factors in other groups.
 
     s = (a * b) @ c, t = a * (b @ c)                  ->   t = s
-    F = x @ B, f = sum_k x[i, k] * B[k, 0] * y[i]     ->   f = F[:, 0] * y
+    F = x @ B, f = sum_k x[i, k] * B[k, 0]            ->   f = F[:, 0]
 
 Each product is ordered for itself, and derivatives open what they differentiate. So one
 value would be computed in several ways, where value and gradient have it already.
@@ -71,7 +71,7 @@ def _age(node: Node) -> int:
 def _found(context: Context, nodes: Sequence[Node]) -> dict[Node, Same]:
     """What was made before others, and has their values."""
     graph = context.graph
-    groups = alike([node for node in nodes if not _is_spread(context, node)])
+    groups = alike([node for node in nodes if not _is_large_outer(context, node)])
     entries = {n for n in groups if any(n - k in groups for k in _COUNTS)}
     wholes = {n - k for n in entries for k in _COUNTS}
     candidates = [
@@ -102,7 +102,7 @@ def _found(context: Context, nodes: Sequence[Node]) -> dict[Node, Same]:
     return found
 
 
-def _is_spread(context: Context, node: Node) -> bool:
+def _is_large_outer(context: Context, node: Node) -> bool:
     """Whether an array is large, and larger than all that it is multiplied of.
 
     It takes longer to hold than to make again where it is added.
