@@ -80,6 +80,8 @@ GROUPINGS_BUILT = 12
 """Groupings of a term that are built to see which arrays are the same."""
 FORMS = 8
 """Of a derivative, for sizes to choose from: independent choices multiply."""
+MOST_FACTORS = 8
+"""Arrays that a form stores which is none of the first: more of them nobody reads."""
 UNKNOWN_SIZES = 6
 """With more of them nobody looks: the spec wants hints."""
 

@@ -22,7 +22,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, Product, children, entries, topological
 from tensorgen.passes.context import Compress, Context, Kept, Plan
 from tensorgen.passes.cost import CostModel
-from tensorgen.prices.limits import FORMS, UNKNOWN_SIZES
+from tensorgen.prices.limits import FORMS, MOST_FACTORS, UNKNOWN_SIZES
 from tensorgen.prices.thresholds import (
     GAIN_OF_A_FORM,
     LARGEST_ARGUMENT,
@@ -127,9 +127,15 @@ def _compressed(context: Context, flat: Plan, chosen: Tensors, hints: Sizes) -> 
 
 
 def _different(forms: Sequence[Form], given: Sizes) -> list[Form]:
-    """The first form, and those of which sizes say whether they hold less."""
-    first, *others = forms
+    """The first form, and those that read and of which sizes say if they hold less."""
+    first, *others = (form for form in forms if form is forms[0] or _reads(form))
     return [first, *(f for f in others if _depends((f.size - first.size).at(given)))]
+
+
+def _reads(form: Form) -> bool:
+    """Whether a reader of the class can tell what its factors are for."""
+    stored = (tensor.arrays for tensor in form.tensors if tensor is not None)
+    return all(len(arrays) <= MOST_FACTORS for arrays in stored)
 
 
 def _fewest(forms: Sequence[Form], points: Sequence[Sizes]) -> list[Form]:
