@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from tensorgen.calculus.forward import pushforward
+from tensorgen.calculus.quotients import fold_quotients
 from tensorgen.calculus.reverse import pullback
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
@@ -38,11 +39,12 @@ def hessian(
     Blocks are keyed by pairs of inputs; a pair in the other order is derived from
     its mirror image, so each is computed once (Schwarz).
     """
-    rows = jacobian(graph, output, inputs, first)
+    rows = fold_quotients(graph, jacobian(graph, output, inputs, first))
     blocks: dict[tuple[Node, Node], Node] = {}
     for k, (x, row) in enumerate(zip(inputs, rows, strict=True)):
         rest = inputs[k:]
-        for y, block in zip(rest, jacobian(graph, row, rest, second), strict=True):
+        found = fold_quotients(graph, jacobian(graph, row, rest, second))
+        for y, block in zip(rest, found, strict=True):
             blocks[x, y] = block
             if x is not y:
                 r, a = output.order, x.order
@@ -57,14 +59,15 @@ def hessian(
 
 def jvp(graph: Graph, output: Node, directions: Mapping[Node, Node]) -> Node:
     """Return the tangent of `output` along the given directions of the inputs."""
-    return pushforward(graph, [output], directions, ())[0]
+    return fold_quotients(graph, pushforward(graph, [output], directions, ()))[0]
 
 
 def vjp(
     graph: Graph, output: Node, cotangent: Node, inputs: Sequence[Node]
 ) -> list[Node]:
     """Return the cotangents of the inputs for one of the output."""
-    return pullback(graph, {output: cotangent}, inputs, ())
+    found = pullback(graph, {output: cotangent}, inputs, ())
+    return fold_quotients(graph, found)
 
 
 def hvp(
@@ -72,4 +75,4 @@ def hvp(
 ) -> list[Node]:
     """Return the Hessian of a scalar times a direction: forward over reverse."""
     gradients = vjp(graph, output, graph.constant(1), inputs)
-    return pushforward(graph, gradients, directions, ())
+    return fold_quotients(graph, pushforward(graph, gradients, directions, ()))

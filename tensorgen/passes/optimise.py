@@ -20,9 +20,10 @@ from dataclasses import replace
 from functools import partial
 
 from tensorgen.ir.nodes import Input, Node, Sum, topological
+from tensorgen.passes.choose_plan import cheapest
 from tensorgen.passes.context import Context, Kept, Pass, Plan
 from tensorgen.passes.matrices.apply_inverses import apply_in_numbers, apply_inverses
-from tensorgen.passes.matrices.join_entries import filled_in, join_entries
+from tensorgen.passes.matrices.join_entries import join_entries
 from tensorgen.passes.matrices.measure_distances import measure_distances
 from tensorgen.passes.matrices.mirror_products import mirror_products
 from tensorgen.passes.matrices.open_promises import open_promises
@@ -35,7 +36,6 @@ from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.passes.readings.take_entries import take_entries
 from tensorgen.passes.readings.whole_keys import whole_keys
 from tensorgen.passes.readings.widen_late import widen_late
-from tensorgen.passes.recall_names import recall_names
 from tensorgen.passes.scalars.clip_selections import clip_selections
 from tensorgen.passes.scalars.drop_steps import drop_steps
 from tensorgen.passes.scalars.pair_sigmoids import pair_sigmoids
@@ -54,7 +54,6 @@ from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.views import degree
 from tensorgen.prices.limits import STEPS_TO_COMPRESS, STEPS_TO_SHARE
-from tensorgen.prices.thresholds import GAIN_OF_LENGTH, SHARE_OF_LENGTH
 
 
 def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:
@@ -68,27 +67,6 @@ def candidates(context: Context, ways: Sequence[Sequence[Node]]) -> list[Plan]:
     for law in PASSES:
         plans = [after for plan in plans for after in law.applied(context, plan)]
     return plans
-
-
-def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
-    """Return the plan to compute: that stores least, then that costs least.
-
-    Of what costs about the same a plan of clearly fewer operations, which reads better.
-    """
-
-    def key(plan: Plan) -> tuple[bool, float]:
-        return filled_in(context, plan.roots) is not None, plan.held(context.cost)
-
-    least = min(map(key, plans))
-    prices = {k: context.price(p.roots) for k, p in enumerate(plans) if key(p) == least}
-    lengths = {k: len(topological(plans[k].roots)) for k in prices}
-    # The first of equals, so that ties depend on nothing.
-    best = min(prices, key=prices.__getitem__)
-    near = [k for k in prices if prices[k] <= GAIN_OF_LENGTH * prices[best]]
-    short = min(near, key=lengths.__getitem__)
-    chosen = short if lengths[short] <= SHARE_OF_LENGTH * lengths[best] else best
-    recall_names(context, plans[chosen].roots)
-    return plans[chosen]
 
 
 def _each(

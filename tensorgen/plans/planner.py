@@ -21,10 +21,11 @@ from tensorgen.operators.called_values import call_ideas
 from tensorgen.operators.recurrences.folds import folded
 from tensorgen.operators.recurrences.runs import in_runs
 from tensorgen.operators.solved_arrays import as_given
+from tensorgen.passes.choose_plan import cheapest
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.matrices.join_entries import filled_in
-from tensorgen.passes.optimise import candidates, cheapest, optimise
+from tensorgen.passes.optimise import candidates, optimise
 from tensorgen.passes.steps.at_ends import at_ends
 from tensorgen.plans.invert_low_rank import Parts, invert_low_rank
 from tensorgen.plans.parameters import Parameters

@@ -35,7 +35,7 @@ def pow(graph: Graph, args: Args) -> Ref | None:
         return None
     if e.denominator == 2:
         return _power_of_norm(graph, base, e)
-    if not is_call(base, "norm") or e % 2:
+    if not is_call(base, "norm") or e % 2 or e < 0:
         return None
     return power(graph, _squares(graph, base), e / 2)
 

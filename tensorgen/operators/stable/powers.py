@@ -70,11 +70,16 @@ def _integer_power(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
 
 
 def _quotient(graph: Graph, ref: Ref) -> list[Ref]:
-    """The factors of an elementwise product in which something divides; else none."""
+    """The factors of an elementwise product in which something divides; else none.
+
+    An array with a name over numbers is whole: nothing in it cancels but these.
+    """
     factors = factors_as_read(graph, ref)[1]
     if len(factors) < 2:  # the array itself, or its diagonal
         return []
-    return factors if any((exponent(f) or 0) < 0 for f in factors) else []
+    named = ref.node.order and ref.node in graph.names
+    below = [f for f in factors if (exponent(f) or 0) < 0]
+    return factors if any(f.labels or not named for f in below) else []
 
 
 def of_exponentials(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
