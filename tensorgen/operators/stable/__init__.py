@@ -30,6 +30,7 @@ from tensorgen.operators.stable import (
     powers,
     rules,
     scales,
+    unit_sums,
 )
 from tensorgen.operators.stable.match import (
     Args,
@@ -123,6 +124,9 @@ class StableForms:
         self, graph: Graph, factors: Args, summed: Collection[int], fresh: int
     ) -> list[Ref] | None:
         """Return factors that are summed over less, or None."""
+        found = unit_sums.contracted(graph, factors, summed)
+        if found is not None:
+            return found
         return reshape.contracted(graph, factors, summed, fresh)
 
     def sum(self, graph: Graph, terms: list[Term]) -> list[Term] | None:
