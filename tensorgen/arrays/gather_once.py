@@ -36,9 +36,15 @@ def gathered_once(code: Code, again: Callable[[str], str]) -> Code:
     uses = Counter[Array]()
     for line in code.statements:
         if not _starts(line, moving):
-            uses.update(_read(operands(line), moving))
-    uses.update(_read(code.returns, moving))
+            uses.update(_uses(operands(line), moving))
+    uses.update(_uses(code.returns, moving))
     known: dict[Array, Array] = {}
+
+    def named(arrays: tuple[Array, ...]) -> None:
+        for one in _read(arrays, moving):
+            if uses[one] > 1 and one not in known:
+                known[one] = _named(lines, one, again)
+
     for line in code.statements:
         if _starts(line, moving):
             lines.append(line)
@@ -47,10 +53,9 @@ def gathered_once(code: Code, again: Callable[[str], str]) -> Code:
             known.setdefault(line.value, bound(line.name, line.value))
             lines.append(line)
             continue
-        for one in _read(operands(line), moving):
-            if uses[one] > 1 and one not in known:
-                known[one] = _named(lines, one, again)
+        named(operands(line))
         lines.append(rebuilt(line, replacing(dict(known))))
+    named(code.returns)
     return replace(
         code,
         statements=tuple(lines),
@@ -82,6 +87,13 @@ def _read(arrays: tuple[Array, ...], moving: set[str]) -> list[Array]:
         if isinstance(one.op, Index) and not one.op.is_basic
     ]
     return [one for one in found if _are_steady(one.args, moving)]
+
+
+def _uses(arrays: tuple[Array, ...], moving: set[str]) -> list[Array]:
+    """The same as often as they are operands, or stand by themselves."""
+    args = [arg for one in below(arrays) for arg in one.args]
+    found = {*_read(arrays, moving)}
+    return [one for one in (*arrays, *args) if one in found]
 
 
 def _are_steady(arrays: tuple[Array, ...], moving: set[str]) -> bool:
