@@ -60,8 +60,7 @@ def brief(text: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_examples_are_no_longer_than_they_have_to_be(name: str) -> None:
-    text = goldens.text(f"{name}_numpy.py")
-    assert not [*faults(name, text)]
+    assert not [*faults(name, emitted(SPECS[name].read_text(encoding="utf-8")))]
 
 
 @pytest.mark.thorough
@@ -70,26 +69,26 @@ def test_the_gallery_is_no_longer_than_it_has_to_be(name: str) -> None:
     assert not [*faults(name, emitted(GALLERY[name].read_text(encoding="utf-8")))]
 
 
-def _of_random_programs(seeds: range) -> list[str]:
+def _in_random_programs(seeds: range) -> list[tuple[str, str]]:
     texts = (
         make(seed).text for seed in seeds for make in (program, structured_program)
     )
-    return [fault for text in texts for fault in faults("", emitted(text))]
+    return [found for text in texts for found in like_terms(emitted(text))]
 
 
 def test_random_programs_have_no_like_terms() -> None:
-    assert not _of_random_programs(range(FEW))
+    assert not _in_random_programs(range(FEW))
 
 
 @pytest.mark.thorough
 def test_many_random_programs_have_no_like_terms() -> None:
-    assert not _of_random_programs(range(MANY // 2))
+    assert not _in_random_programs(range(MANY // 2))
 
 
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        ("return x @ y + x @ y", "takes twice"),
+        ("return np.exp(x[1:]) + np.log(np.exp(x[1:]))", "takes twice"),
         ("d = x - y\n    return x + d - 3 * y", "like terms"),
         ("d = x - y\n    return np.exp(d) + d", ""),
         ("return x[1:] * y + x[1:]", ""),

@@ -105,7 +105,9 @@ def test_a_sum_has_one_sign_before_each_term() -> None:
     less = array(Multiply(Fraction(-1), 1), a)
     half = array(Multiply(Fraction(-1, 2), 2), a, b)
     assert text(array(Add((1, -1)), b, less)) == "b + a"
-    assert text(array(Add((1, 1, -1)), b, half, half)) == "b - 0.5 * a * b + 0.5 * a * b"
+    assert (
+        text(array(Add((1, 1, -1)), b, half, half)) == "b - 0.5 * a * b + 0.5 * a * b"
+    )
 
 
 def test_a_chain_of_matrix_products_needs_parentheses_on_its_right_only() -> None:
