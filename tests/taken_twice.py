@@ -81,6 +81,8 @@ def _kind(node: ast.AST) -> str:
 
 def _counts(node: ast.expr, sizes: set[str]) -> bool:
     """Whether an expression computes something that could have a name."""
+    if _is_of_sizes(node, sizes):
+        return False
     match node:
         case ast.BinOp(left=k, op=ast.Mult(), right=x) if _is_of_sizes(k, set()):
             return not _is_view(x)
@@ -89,10 +91,9 @@ def _counts(node: ast.expr, sizes: set[str]) -> bool:
         case ast.UnaryOp(operand=x):
             return not _is_view(x)
         case ast.BinOp() | ast.Compare():
-            return not _is_of_sizes(node, sizes)
+            return True
         case ast.Call():
-            asked = _called(node) not in MEMORY and not _is_view(node)
-            return asked and not _is_of_sizes(node, sizes)
+            return _called(node) not in MEMORY and not _is_view(node)
     return isinstance(node, ast.Subscript) and not _is_view(node)
 
 
