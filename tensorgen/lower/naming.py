@@ -8,9 +8,8 @@ what the value is, for one line a term. Nothing here changes how a value is comp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from tensorgen.arrays.array_names import arithmetic_name, read_name
 from tensorgen.arrays.arrays import (
@@ -25,13 +24,10 @@ from tensorgen.arrays.arrays import (
 from tensorgen.arrays.operations import (
     Add,
     Copy,
-    Index,
-    Leaf,
     Multiply,
     Permute,
     Power,
     Variable,
-    View,
 )
 from tensorgen.arrays.reading import LONGEST, is_laid_out, is_long, length
 from tensorgen.arrays.statements import (
@@ -45,6 +41,7 @@ from tensorgen.arrays.statements import (
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
 from tensorgen.lower.axes import permuted
 from tensorgen.lower.draft import Draft, Repeat, Result, Value
+from tensorgen.lower.drafted_arrays import is_at_hand, unscaled, users_first
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.step_loops import looped
 from tensorgen.lower.value_names import Names, call_word, stem
@@ -136,7 +133,7 @@ class Naming:
                 continue
             if step.variable is not None:
                 wholes.append(step.array)
-                called = step.node in self._called or not _is_at_hand(step.array)
+                called = step.node in self._called or not is_at_hand(step.array)
                 if called and not step.filled:
                     self._owners[step.array] = step
             if step.node in self.plan.views or not (
@@ -147,8 +144,8 @@ class Naming:
         for whole in wholes:
             self._uses.update(whole.args)
         drafted = dict.fromkeys(below([*wholes, *parts]))
-        self._scaled = {one: x for one in drafted if (x := _unscaled(one)) in drafted}
-        for one in _users_first([*wholes, *parts], self._operands):
+        self._scaled = {one: x for one in drafted if (x := unscaled(one)) in drafted}
+        for one in users_first([*wholes, *parts], self._operands):
             self._uses[one] += 0
             # What is made by a statement has been counted as a whole, or stands once.
             times = 0 if one in self._owners else self._uses[one]
@@ -165,7 +162,7 @@ class Naming:
             return True
         if self._uses[one] < 2 or one.weak:
             return False
-        if _is_at_hand(one):
+        if is_at_hand(one):
             return self._nodes.get(one) in self.plan.views
         if isinstance(one.op, Power):
             return one.order > 0
@@ -410,38 +407,6 @@ class Naming:
             graph = self.plan.graph
             return graph.names.get(node) or graph.suggestions.get(node)
         return self.names.stems.get(word, word)
-
-
-def _is_at_hand(one: Array) -> bool:
-    """Whether nothing is computed where an array stands."""
-    gathers = isinstance(one.op, Index) and not one.op.is_basic
-    return isinstance(one.op, Leaf | View) and not gathers
-
-
-def _unscaled(one: Array) -> Array | None:
-    """A product without its number, or another sign."""
-    op = one.op
-    if not isinstance(op, Multiply) or len(one.args) < 2 or op.coefficient == 1:
-        return None
-    return array(replace(op, coefficient=Fraction(1)), *one.args)
-
-
-def _users_first(
-    roots: Sequence[Array], of: Callable[[Array], Sequence[Array]]
-) -> list[Array]:
-    """All that arrays are made of, each after whatever is made of it."""
-    order: dict[Array, None] = {}
-    waiting = [(one, False) for one in reversed(roots)]
-    while waiting:
-        one, done = waiting.pop()
-        if one in order:
-            continue
-        if done:
-            order[one] = None
-        else:
-            waiting.append((one, True))
-            waiting += [(arg, False) for arg in reversed(of(one))]
-    return [*reversed(order)]
 
 
 def _inside(value: Array) -> Iterator[Array]:
