@@ -55,6 +55,8 @@ def total(terms: Sequence[tuple[int, Text]]) -> Text:
     """The sum of signed operands, in this order."""
     text, level = "", Level.SUM
     for sign, part in terms:
+        if text and part.text[0] == "-" and part.level in (Level.TERM, Level.UNARY):
+            sign, part = -sign, part._replace(text=part.text[1:])
         if not text and sign > 0:
             text, level = part.at(Level.SUM), part.level
         elif not text:

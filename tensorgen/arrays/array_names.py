@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.operations import (
+    Add,
     Elementwise,
     InnerProduct,
     MatMul,
@@ -71,14 +73,37 @@ def steady_name(one: Array) -> str:
     op, names = one.op, [stem(arg) for arg in one.args]
     word = None
     match op:
-        case Multiply(coefficient=1) if all(names):
-            above, below = names[: op.above], names[op.above :]
-            word = "_".join(map(str, [*above, *["over"] * bool(below), *below]))
+        case Multiply():
+            word = arithmetic_name(one)
         case Elementwise(function=name) if all(names):
             word = "_".join([name, *map(str, names)])
         case Reduce() if names[0]:
             word = f"{names[0]}_{'sums' if one.order else 'sum'}"
     return word if word and fits(word) else "steady"
+
+
+def arithmetic_name(one: Array) -> str | None:
+    """A name for a product, quotient or sum of arrays: of all operands, or of one."""
+    op, names = one.op, [stem(arg) for arg in one.args]
+    told = [name for name in names if name and not is_generic(name)]
+    if isinstance(op, Add):
+        form, word = (
+            ("{}_diff", "difference") if min(op.signs) < 0 else ("{}_sum", "total")
+        )
+        return _first([form.format(x) for x in told[:1]], word)
+    if not isinstance(op, Multiply):
+        return None
+    above, below = names[: op.above], names[op.above :]
+    words = []
+    if all(names) and op.coefficient == 1:
+        over = ["over"] if above else ["inv"]
+        words = ["_".join(map(str, [*above, *over * bool(below), *below]))]
+    return _first([*words, *(f"weighted_{x}" for x in told[-1:])], "weighted")
+
+
+def _first(words: Sequence[str], other: str) -> str:
+    """The first word that is short enough, or another one."""
+    return next(filter(fits, words), other)
 
 
 def stem(one: Array) -> str | None:

@@ -18,6 +18,7 @@ from tensorgen.arrays.forms import Forms, Places
 from tensorgen.arrays.outline import (
     Outline,
     Outlining,
+    is_brief,
     kept_to_the_end,
     lines_of,
     rows_of,
@@ -163,11 +164,12 @@ def _lines_left(
     outline: Outline, used: Sequence[Sequence[str]], built: Mapping[str, int]
 ) -> int:
     """The lines of pieces, and of what functions do of their results beside them."""
+    pieces = [piece for piece in outline.pieces if not is_brief(piece)]
     lines = sum(
         lines_of(piece.forms, [0 if piece.shared else built.get(piece.of, 0)])
-        for piece in outline.pieces
+        for piece in pieces
     )
-    lines += LINES_OF_A_FUNCTION * len(outline.pieces)
+    lines += LINES_OF_A_FUNCTION * len(pieces)
     for names in used:
         left = (outline.own[x] for x in names if x in outline.own)
         lines += sum(lines_of([code]) for code in left)

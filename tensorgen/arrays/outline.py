@@ -21,6 +21,7 @@ from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.reading import rows
 from tensorgen.arrays.statements import (
+    Let,
     Loop,
     Release,
     Statement,
@@ -180,7 +181,7 @@ class Outlining:
                 self.pieces.append(self._piece(name, [code]))
             else:  # beside what is shared, names stay apart from that
                 own[name] = returning(rests[0])
-        return Outline(tuple(self.pieces), own, returns, self._leads())
+        return Outline(tuple(self.pieces), own, returns, self._leads(used))
 
     def _known(self, skipped: Iterable[set[int]]) -> dict[Array, Array]:
         """Variables as parts of objects, where no caller has skipped their levels."""
@@ -223,15 +224,40 @@ class Outlining:
         self.parts.append(_parts_of(whole, outputs, held) if held else {})
         return replace(self._piece(of, [code], outputs, held), users=tuple(users))
 
-    def _leads(self) -> dict[tuple[str, ...], dict[int, Code]]:
-        """What functions that are led do of levels, by the places of these."""
+    def _leads(
+        self, used: Sequence[Sequence[str]]
+    ) -> dict[tuple[str, ...], dict[int, Code]]:
+        """What functions of results do themselves of levels, by the places of these.
+
+        All of them do what is one line: a call would be one as well.
+        """
         found = {}
-        for names, own, skip in zip(self.led, self.needs, self.skipped, strict=True):
-            lines = {k: self.forms.cut.statements(self.levels[k] & own) for k in skip}
+        skips = dict(zip(map(tuple, self.led), self.skipped, strict=True))
+        brief = {k for k, piece in enumerate(self.pieces) if is_brief(piece)}
+        for names in map(tuple, used):
+            own = set[int]().union(*(self.forms.every[x] for x in names))
+            needed = {k for k in brief if not self.levels[k].isdisjoint(own)}
+            skip = skips.get(names, set())
             change = self._known([skip])
-            codes = {k: changed_to(Code(x, ()), change) for k, x in lines.items()}
-            found[tuple(names)] = {k: codes[k] for k in sorted(skip)}
+            codes = {}
+            for k in sorted(skip | needed):
+                lines = self.forms.cut.statements(self.levels[k] & own)
+                codes[k] = changed_to(Code(lines, ()), change)
+            if codes:
+                found[names] = codes
         return found
+
+
+def is_brief(piece: Piece) -> bool:
+    """Whether what functions share is a line of code, which has no need of a name."""
+    lines = piece.code.statements
+    return (
+        piece.shared
+        and not piece.held
+        and len(lines) == len(piece.outputs) == 1
+        and isinstance(lines[0], Let)
+        and rows_of(lines[0]) == 1
+    )
 
 
 def _parts_of(code: Code, outputs: Sequence[str], held: str) -> dict[Array, Array]:

@@ -98,7 +98,7 @@ REWRITES = (
         law="X.T = copy(X.T), with its rows in rows of memory",
         needs="axes as they lie in memory",
         ends="a copy lies straight",
-        run=lambda code, scene: straightened(code, scene.speed),
+        run=lambda code, scene: straightened(code, scene.speed, scene.again),
     ),
     Rewrite(
         "quicken",

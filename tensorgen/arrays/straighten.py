@@ -9,28 +9,38 @@ shorter than what lies together now, libraries go along that, and are quicker wi
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.gather_once import had_once
 from tensorgen.arrays.operations import Copy, Entrywise, Permute
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import rebuilt
 from tensorgen.prices.thresholds import GAIN_OF_A_COPY
 
 
-def straightened(code: Code, speed: Speed) -> Code:
-    """Return code that reads spread matrices along rows, at the sizes of `speed`."""
+def straightened(code: Code, speed: Speed, again: Callable[[str], str]) -> Code:
+    """Return code that reads spread matrices along rows, at the sizes of `speed`.
+
+    What is copied repeatedly is copied once, under a name from `again`.
+    """
     known: dict[Array, Array] = {}
+    copies: set[Array] = set()
 
     def straight(one: Array) -> Array:
         if one not in known:
             args = tuple(map(straight, one.args))
             if isinstance(one.op, Entrywise):
-                args = tuple(_along_rows(arg, one.order, speed) for arg in args)
+                rows = tuple(_along_rows(arg, one.order, speed) for arg in args)
+                copies.update(x for x in rows if x not in args)
+                args = rows
             known[one] = one if args == one.args else array(one.op, *args)
         return known[one]
 
     statements = tuple(rebuilt(line, straight) for line in code.statements)
-    return Code(statements, tuple(map(straight, code.returns)), code.refusals)
+    found = Code(statements, tuple(map(straight, code.returns)), code.refusals)
+    return had_once(found, again, copies.__contains__) if copies else found
 
 
 def _along_rows(one: Array, order: int, speed: Speed) -> Array:

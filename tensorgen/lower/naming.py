@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tensorgen.arrays.array_names import read_name
+from tensorgen.arrays.array_names import arithmetic_name, read_name
 from tensorgen.arrays.arrays import (
     Array,
     array,
     base,
+    below,
     bound,
     replacing,
     signed_sum,
@@ -23,13 +24,10 @@ from tensorgen.arrays.arrays import (
 from tensorgen.arrays.operations import (
     Add,
     Copy,
-    Index,
-    Leaf,
     Multiply,
     Permute,
     Power,
     Variable,
-    View,
 )
 from tensorgen.arrays.reading import LONGEST, is_laid_out, is_long, length
 from tensorgen.arrays.statements import (
@@ -43,6 +41,7 @@ from tensorgen.arrays.statements import (
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
 from tensorgen.lower.axes import permuted
 from tensorgen.lower.draft import Draft, Repeat, Result, Value
+from tensorgen.lower.drafted_arrays import is_at_hand, unscaled, users_first
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.step_loops import looped
 from tensorgen.lower.value_names import Names, call_word, stem
@@ -89,6 +88,7 @@ class Naming:
         self._nodes: dict[Array, Node] = {}
         self._owners: dict[Array, Value] = {}
         self._uses: Counter[Array] = Counter()
+        self._scaled: dict[Array, Array] = {}
         self._final: dict[Array, Array] = {}
         # What is known of final ones.
         self._inline: dict[Array, Node] = {}
@@ -133,7 +133,7 @@ class Naming:
                 continue
             if step.variable is not None:
                 wholes.append(step.array)
-                called = step.node in self._called or not _is_at_hand(step.array)
+                called = step.node in self._called or not is_at_hand(step.array)
                 if called and not step.filled:
                     self._owners[step.array] = step
             if step.node in self.plan.views or not (
@@ -143,12 +143,18 @@ class Naming:
         self._uses = Counter(parts)
         for whole in wholes:
             self._uses.update(whole.args)
-        for one in _users_first([*wholes, *parts]):
+        drafted = dict.fromkeys(below([*wholes, *parts]))
+        self._scaled = {one: x for one in drafted if (x := unscaled(one)) in drafted}
+        for one in users_first([*wholes, *parts], self._operands):
             self._uses[one] += 0
             # What is made by a statement has been counted as a whole, or stands once.
             times = 0 if one in self._owners else self._uses[one]
-            for arg in one.args:
+            for arg in self._operands(one):
                 self._uses[arg] += min(times, 1) if self._is_shared(one) else times
+
+    def _operands(self, one: Array) -> tuple[Array, ...]:
+        """What an array is made of; the product beside which it stands scaled."""
+        return (self._scaled[one],) if one in self._scaled else one.args
 
     def _is_shared(self, one: Array) -> bool:
         """Whether a drafted array that stands in several places is made once."""
@@ -156,13 +162,16 @@ class Naming:
             return True
         if self._uses[one] < 2 or one.weak:
             return False
-        if _is_at_hand(one):
+        if is_at_hand(one):
             return self._nodes.get(one) in self.plan.views
         if isinstance(one.op, Power):
             return one.order > 0
-        if isinstance(one.op, Multiply) and len(one.args) == 1:
+        if isinstance(one.op, Multiply) and one.op.above == len(one.args) == 1:
             return False  # it reads as well twice
-        return one in self._nodes or call_word(one) is not None
+        if one in self._nodes or call_word(one) is not None:
+            return True
+        is_sum_or_product = isinstance(one.op, Add | Multiply)
+        return is_sum_or_product and one.order > 0 and one.kind == "float"
 
     def _is_free(self, node: Node) -> bool:
         """Whether a node costs nothing where it is used, and never needs a name."""
@@ -254,8 +263,10 @@ class Naming:
 
     def _whole(self, one: Array) -> Array:
         """A drafted array itself, over what stands for its operands."""
-        args = [*map(self._placed, one.args)]
-        value = array(one.op, *args) if args else one
+        op, args = one.op, [*map(self._placed, self._operands(one))]
+        if one in self._scaled and isinstance(op, Multiply):
+            op = Multiply(op.coefficient, above=1)
+        value = array(op, *args) if args else one
         if isinstance(one.op, Add):
             value = signed_sum([*zip(one.op.signs, args, strict=True)])
         node = self._nodes.get(one)
@@ -381,7 +392,8 @@ class Naming:
         if base is not None and isinstance(one.op, Power) and not stem(value.args[0]):
             told = describe(base, self._name_of)
             words += [power_word(word, one.op.exponent) for word in told]
-        return [word for word in (*words, call_word(value)) if word and fits(word)]
+        words += [call_word(value), arithmetic_name(value)]
+        return [word for word in words if word and fits(word)]
 
     def _name_of(self, node: Node) -> str | None:
         """What the names of other values call this one."""
@@ -395,28 +407,6 @@ class Naming:
             graph = self.plan.graph
             return graph.names.get(node) or graph.suggestions.get(node)
         return self.names.stems.get(word, word)
-
-
-def _is_at_hand(one: Array) -> bool:
-    """Whether nothing is computed where an array stands."""
-    gathers = isinstance(one.op, Index) and not one.op.is_basic
-    return isinstance(one.op, Leaf | View) and not gathers
-
-
-def _users_first(roots: Sequence[Array]) -> list[Array]:
-    """All that arrays are made of, each after whatever is made of it."""
-    order: dict[Array, None] = {}
-    waiting = [(one, False) for one in reversed(roots)]
-    while waiting:
-        one, done = waiting.pop()
-        if one in order:
-            continue
-        if done:
-            order[one] = None
-        else:
-            waiting.append((one, True))
-            waiting += [(arg, False) for arg in reversed(one.args)]
-    return [*reversed(order)]
 
 
 def _inside(value: Array) -> Iterator[Array]:

@@ -13,6 +13,9 @@ from tensorgen.arrays.arrays import Array, is_sliding
 from tensorgen.arrays.object_operations import Reshape
 from tensorgen.arrays.operations import (
     Accumulate,
+    Clip,
+    Compare,
+    Conjunction,
     Correlate,
     Einsum,
     Elementwise,
@@ -76,6 +79,10 @@ def call_word(one: Array) -> str | None:
     match one.op:
         case Elementwise(function="where"):
             return "masked"
+        case Compare() | Conjunction():
+            return "mask"
+        case Clip():
+            return f"clipped_{_seen(one.args[0]) or 'places'}"
         case Trim(lower=lower):
             return "lower" if lower else "upper"
         case Triangle():

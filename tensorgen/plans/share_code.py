@@ -16,7 +16,7 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.cost_line import cost_line, held
 from tensorgen.arrays.object_operations import ASKED
 from tensorgen.arrays.operations import Variable
-from tensorgen.arrays.outline import Outline, Piece
+from tensorgen.arrays.outline import Outline, Piece, is_brief
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.repeats import recalled
@@ -300,6 +300,8 @@ def _names(formula: str, outline: Outline, taken: Collection[str]) -> dict[Piece
     """What pieces are called, by no name that those of another formula have."""
     found: dict[Piece, str] = {}
     for piece in outline.pieces:
+        if is_brief(piece):
+            continue
         first = not any(other.shared for other in found)
         between = "" if piece.shared and first else f"_{piece.of}"
         name = f"_{formula}{between}{'_parts' * piece.shared}"

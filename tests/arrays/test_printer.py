@@ -101,6 +101,15 @@ def test_a_sum_subtracts_and_keeps_the_grouping_of_its_terms() -> None:
     assert text(array(Add((1, 1)), DIFFERENCE, x)) == "a - b + x"
 
 
+def test_a_sum_has_one_sign_before_each_term() -> None:
+    less = array(Multiply(Fraction(-1), 1), a)
+    half = array(Multiply(Fraction(-1, 2), 2), a, b)
+    assert text(array(Add((1, -1)), b, less)) == "b + a"
+    assert (
+        text(array(Add((1, 1, -1)), b, half, half)) == "b - 0.5 * a * b + 0.5 * a * b"
+    )
+
+
 def test_a_chain_of_matrix_products_needs_parentheses_on_its_right_only() -> None:
     left = array(MatMul(), A, B)
     scaled = array(Multiply(Fraction(2), 1), A)

@@ -7,10 +7,11 @@ import re
 import pytest
 
 import tensorgen
-from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.arrays import Array, array, bound, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Add, Copy, Permute
 from tensorgen.arrays.speed import Speed
+from tensorgen.arrays.statements import Let
 from tensorgen.arrays.straighten import straightened
 from tensorgen.ir.dims import Dim
 
@@ -26,8 +27,17 @@ def added(spread: Array, *dims: Dim) -> Code:
 
 def test_a_turned_matrix_that_is_spread_is_copied() -> None:
     turned = array(Permute((1, 0)), X)
-    (found,) = straightened(added(turned, m, k, n), SPEED).returns
+    (found,) = straightened(added(turned, m, k, n), SPEED, str).returns
     assert found.args[1] is array(Copy(), turned)
+
+
+def test_what_is_read_twice_is_copied_once() -> None:
+    turned = array(Permute((1, 0)), X)
+    first, second = added(turned, m, k, n), added(turned, m, m, k, n)
+    code = straightened(Code((), first.returns + second.returns), SPEED, str)
+    copy = array(Copy(), turned)
+    assert code.statements == (Let("Xt", copy),)
+    assert all(x.args[1] is bound("Xt", copy) for x in code.returns)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +51,7 @@ def test_a_turned_matrix_that_is_spread_is_copied() -> None:
 )
 def test_others_are_read_where_they_are(spread: Array, dims: tuple[Dim, ...]) -> None:
     code = added(spread, *dims)
-    assert straightened(code, SPEED).returns == code.returns
+    assert straightened(code, SPEED, str).returns == code.returns
 
 
 @pytest.mark.parametrize("backend", ["numpy", "cupy"])

@@ -95,9 +95,9 @@ SHARED: dict[str, tuple[list[Array], str]] = {
         "b = x + y\na = b.sum(axis=0)",
     ),
     "a whole statement": ([MASKED, MASKED], "a = np.where(mask, x, 0)"),
-    "no arithmetic that is of no node": (
+    "arithmetic that is of no node": (
         [array(Reduce((0,)), SHIFTED), array(Reduce((1,)), SHIFTED)],
-        "a = (x + y).sum(axis=0)\nb = (x + y).sum(axis=1)",
+        "x_sum = x + y\na = x_sum.sum(axis=0)\nb = x_sum.sum(axis=1)",
     ),
     "no new array": (
         [array(MatMul(), y, ZEROS), array(MatMul(), z, ZEROS)],

@@ -346,3 +346,9 @@ def test_what_divides_by_entries_of_a_quotient_multiplies() -> None:
     module = tensorgen.load(spec(expr))
     x = np.array([0.5, -1.5])
     assert module.f(x) == pytest.approx((2 + x**4).sum(), rel=1e-14)
+
+
+def test_what_a_slice_is_scaled_by_cancels() -> None:
+    text = statements("sum(log(2 * pi * x[1:]))")
+    assert text.count("np.pi") == 1  # in the value
+    assert "grad[1:] = 1 / x[1:]" in text

@@ -23,6 +23,7 @@ from tensorgen.operators.stable import (
     equal_keys,
     exponentials,
     infinities,
+    like_terms,
     lists,
     logarithms,
     logistic,
@@ -30,6 +31,7 @@ from tensorgen.operators.stable import (
     powers,
     rules,
     scales,
+    unit_sums,
 )
 from tensorgen.operators.stable.match import (
     Args,
@@ -65,6 +67,16 @@ _PAIR_RULES: tuple[PairRule, ...] = (
     scales.cancelled,
     masks.absorbed,
     reshape.merged,
+)
+
+_SUM_RULES = (
+    infinities.added,
+    like_terms.merged,
+    complements.rewritten,
+    exponentials.log_softmax,
+    differences.rewritten,
+    reshape.added,
+    adjoining.joined,
 )
 
 _RULES = (_PAIR_RULES, (powers.powers, powers.cancelled))
@@ -123,18 +135,18 @@ class StableForms:
         self, graph: Graph, factors: Args, summed: Collection[int], fresh: int
     ) -> list[Ref] | None:
         """Return factors that are summed over less, or None."""
+        found = unit_sums.contracted(graph, factors, summed)
+        if found is not None:
+            return found
         return reshape.contracted(graph, factors, summed, fresh)
 
     def sum(self, graph: Graph, terms: list[Term]) -> list[Term] | None:
         """Return a better list of terms, or None."""
-        return (
-            infinities.added(graph, terms)
-            or complements.rewritten(graph, terms)
-            or exponentials.log_softmax(graph, terms)
-            or differences.rewritten(graph, terms)
-            or reshape.added(graph, terms)
-            or adjoining.joined(graph, terms)
-        )
+        for rule in _SUM_RULES:
+            found = rule(graph, terms)
+            if found is not None:
+                return found
+        return None
 
 
 def _pairs(factors: Args) -> list[tuple[int, int]]:

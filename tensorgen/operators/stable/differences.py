@@ -117,17 +117,18 @@ def _by_rule(
     graph: Graph, first: Factors, second: Factors, difference: Powers
 ) -> Term | None:
     """c * A * p + d * A * q, where a rule says what p + d / c * q is."""
-    one = Ref(graph.constant(1), ())
-    plus = [ref for ref, e in difference.items() if e == 1]
-    minus = [ref for ref, e in difference.items() if e == -1]
-    if len(minus) != 1 or len(plus) + len(minus) != len(difference) or len(plus) > 1:
+    plus = [(ref, e) for ref, e in difference.items() if e > 0]
+    minus = [(ref, -e) for ref, e in difference.items() if e < 0]
+    if len(minus) != 1 or len(plus) > 1:
         return None
-    p, q = (*plus, one)[0], minus[0]
-    if isinstance(p, Sign) or isinstance(q, Sign):
+    if any(isinstance(ref, Sign) for ref in difference):
         return None
-    found = pair_of_terms(graph, (p, q), second.coefficient / first.coefficient)
+    ((base, e),) = minus
+    p = raised(graph, *plus[0]) if plus else Ref(graph.constant(1), ())
+    ratio = second.coefficient / first.coefficient
+    found = pair_of_terms(graph, (p, raised(graph, base, e)), ratio)
     common = Factors(first.coefficient, dict(second.powers))
-    common.raise_by(q, Fraction(-1))
+    common.raise_by(base, -e)
     return found and built(graph, first, common.coefficient, common.powers, found)
 
 

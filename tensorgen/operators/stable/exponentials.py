@@ -9,7 +9,7 @@ before anything is differentiated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations
 
@@ -30,11 +30,12 @@ from tensorgen.operators.calls import kept_axes, over
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.scalar import apply, infinity, power, times, total
-from tensorgen.operators.stable.factors import same
+from tensorgen.operators.stable.factors import opened, same
 from tensorgen.operators.stable.match import (
     Args,
     arguments,
     as_exponent,
+    coefficients,
     elementwise_factors,
     flat,
     is_call,
@@ -51,18 +52,50 @@ from tensorgen.operators.stable.rules import fit
 
 def exp_of_sum(graph: Graph, args: Args) -> Ref | None:
     """exp(z - L) as a share of what L is the logarithm of."""
-    parts = terms(args[0])
-    for k, (c, log) in enumerate(parts):
-        rest = parts[:k] + parts[k + 1 :]
-        if c > 0 and is_call(log, "log_softmax") and not rest:
+    for c, log, z in _beside_logs(graph, args[0]):
+        if c > 0 and is_call(log, "log_softmax") and z is None:
             return power(graph, renamed_call(graph, "softmax", log), c)
         if c >= 0 or c.denominator != 1 or not is_log_of_sum(log):
             continue
-        if not rest or c == -1:
-            found = share(graph, joined(graph, rest) if rest else _zero(graph), log)
+        if z is None or c == -1:
+            found = share(graph, z or _zero(graph), log)
             if found is not None:
                 return power(graph, found, -c)
     return None
+
+
+def _beside_logs(graph: Graph, t: Ref) -> Iterator[tuple[Fraction, Ref, Ref | None]]:
+    """Yield terms that are such logarithms, and what is added to each.
+
+    Sums may be scaled: `(z - e * L) / e` is `z / e - L`.
+    """
+    scale, whole = _scaled_sum(graph, t)
+    parts = terms(whole)
+    for k, (c, log) in enumerate(parts):
+        inner = elementwise_factors(log)[1] if scale else [log]
+        if not any(is_call(x, "log_softmax") or is_log_of_sum(x) for x in inner):
+            continue
+        if scale:
+            product = opened(graph, [*scale, log])
+            own, factors = elementwise_factors(product)
+            c, log = c * own, factors[0] if len(factors) == 1 else product
+        rest = parts[:k] + parts[k + 1 :]
+        z = joined(graph, rest) if rest else None
+        yield c, log, z and times(graph, z, *scale)
+
+
+def _scaled_sum(graph: Graph, t: Ref) -> tuple[list[Ref], Ref]:
+    """What a value multiplies a sum by, and that sum, or else the value."""
+    coefficient, factors = elementwise_factors(t)
+    sums = [x for x in factors if isinstance(x.node, Sum)]
+    others = [x for x in factors if x not in sums]
+    if len(factors) == 1 and coefficient == 1 and factors[0] != t and not sums:
+        return _scaled_sum(graph, factors[0])  # in another order of axes
+    if not others or len(sums) != 1:
+        return [], t
+    if coefficient != 1:
+        others.append(Ref(graph.constant(coefficient), ()))
+    return others, sums[0]
 
 
 def _zero(graph: Graph) -> Ref:
@@ -118,9 +151,21 @@ def normalised(graph: Graph, operator: str, z: Ref, log: Ref) -> Ref | None:
     for order in permutations(others):
         names = {**known, **dict(zip(gone, order, strict=True))}
         labels = tuple(names[a] for a in range(whole.order))
-        if graph.product(labels, [z]) is whole:
+        if _same_terms(graph, z, Ref(whole, labels)):
             return Ref(over(graph, operator, node), labels)
     return None
+
+
+def _same_terms(graph: Graph, one: Ref, other: Ref) -> bool:
+    """Whether two values are one, which may be sums that are scaled."""
+    if graph.product(other.labels, [one]) is other.node:
+        return True
+    (scale, whole), (own, mine) = _scaled_sum(graph, other), _scaled_sum(graph, one)
+    return (
+        bool(scale)
+        and scale == own
+        and coefficients(terms(mine)) == coefficients(terms(whole))
+    )
 
 
 # Sums with logsumexp

@@ -6,7 +6,7 @@ of what they are taken of: `2 * (x / p)` is `(2 * x) / p`.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     once,
 )
-from tensorgen.operators.scalar import apply, has_exact_power, power
+from tensorgen.operators.scalar import apply, has_exact_power, power, times
 from tensorgen.operators.stable.match import arguments
 
 ONE = Fraction(1)
@@ -183,6 +183,15 @@ def raised(graph: Graph, ref: Base, e: Fraction) -> Ref:
         root = apply(graph, "sqrt", ref)
         return root if e == Fraction(1, 2) else power(graph, root, 2 * e)
     return power(graph, ref, e)
+
+
+def opened(graph: Graph, factors: Iterable[Ref]) -> Ref:
+    """The product of factors, each of which is opened."""
+    found = Factors(ONE)
+    for factor in factors:
+        collect(found, factor, ONE, DEPTH_OF_FACTORS)
+    refs = [raised(graph, base, e) for base, e in found.powers.items()]
+    return times(graph, *refs, coefficient=found.coefficient)
 
 
 def over(first: Factors, second: Factors) -> Powers:

@@ -31,7 +31,6 @@ from tensorgen.operators.stable.match import (
     arguments,
     as_exponent,
     as_power,
-    elementwise_factors,
     exponent,
     factors_as_read,
     is_map,
@@ -126,6 +125,7 @@ def powers(graph: Graph, pair: Args) -> list[Ref] | None:
     """x**-a * x**b = x**(b - a), and 1 where a = b: the derivative of `s * g(x / s)`.
 
     Where x is a factor of what divides, `(x * y)**-a * x**b`, `y**-a` stays beside it.
+    Factors may be slices: `pi / (pi * x[1:])` is `1 / x[1:]`.
     At 0, where the quotient is no number, the result is that of the limit.
     """
     inverse, other = pair
@@ -136,7 +136,7 @@ def powers(graph: Graph, pair: Args) -> list[Ref] | None:
     (inside,) = arguments(inverse)[:1]
     if base == inside:
         return [power(graph, base, first + second)]
-    coefficient, factors = elementwise_factors(inside)
+    coefficient, factors = factors_as_read(graph, inside)
     found = [f for f in factors if as_power(f)[0] == base]
     if not found or first.denominator != 1:
         return None

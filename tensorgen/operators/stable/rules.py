@@ -233,11 +233,16 @@ def pair_of_terms(graph: Graph, pair: Args, ratio: Fraction) -> Ref | None:
 
 
 def ends_a_pair(ref: Ref) -> bool:
-    """Whether a value may be the second of two terms that a rule makes one."""
-    return isinstance(ref.node, Map) and any(
-        rule.pattern.parts[1].function == ref.node.function
-        for rule in _of("pairs of terms", "+")
-    )
+    """Whether a power of a value may be the second of two that a rule makes one."""
+    return isinstance(ref.node, Map) and ref.node.function in _ends()
+
+
+@cache
+def _ends() -> frozenset[str]:
+    """The functions that second terms are of, or are powers of."""
+    ends = [rule.pattern.parts[1] for rule in _of("pairs of terms", "+")]
+    bases = [end.parts[0] if end.function == "**" else end for end in ends]
+    return frozenset(base.function for base in bases)
 
 
 def _fit(graph: Graph, group: str, function: str, args: Args) -> Fit | None:

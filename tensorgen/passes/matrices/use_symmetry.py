@@ -6,7 +6,8 @@ are one node: `inv(S).T @ y` is `inv(S) @ y` and is computed once, and the trans
 covariance, a matrix for each parameter. Before derivatives are taken this must not be
 done, since entries of a symmetric input are independent.
 Each use is turned at most once, so the pass ends after one round. Where both axes are
-summed, `u[r] * S[r, s] * w[s]` and `w[r] * S[r, s] * u[s]` are one node.
+summed, `u[r] * S[r, s] * w[s]` and `w[r] * S[r, s] * u[s]` are one node;
+so they are where deltas say which entries of S are meant.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
 
     def one_of_two(node: Product) -> Node:
         best: Node = node
-        if len(node.factors) < 3:
+        if len(node.factors) + len(node.constraints) < 3:
             return node
         for changed in pairs(node).values():
             mirrored = [changed.get(k, ref) for k, ref in enumerate(node.factors)]
