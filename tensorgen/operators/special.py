@@ -123,7 +123,6 @@ ROWS = (
         "mills_fall",
         ("inverse_mills(x) * (mills_variance(x) - mills_gap(finite(x))**2)",),
         "_mills_fall({0})",
-        extreme=TAIL,
         traits="positive bounded internal",
         ends=(1, 0),
     ),

@@ -50,6 +50,7 @@ from tensorgen.passes.sharing.share_factors import share_factors
 from tensorgen.passes.sharing.share_products import share_products
 from tensorgen.passes.sharing.share_sums import share_sums
 from tensorgen.passes.sharing.share_values import share_values
+from tensorgen.passes.sharing.spread_last import spread_last
 from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.views import degree
@@ -381,6 +382,13 @@ PASSES = (
         needs="products and sums as they are computed",
         ends="nodes only go, but for multiples of others",
         run=_each(share_values),
+    ),
+    Pass(
+        "spread_last",
+        law="d[i] * (a[i] - b[i] * c[j]) = (d * a)[i] - (d * b)[i] * c[j]",
+        needs="products and sums as they are computed, those that are there shared",
+        ends="what replaces an array takes less",
+        run=_each(spread_last),
     ),
     Pass(
         "fuse_elementwise",
