@@ -220,10 +220,11 @@ def _lrising(x: Array | Scalar, y: Array | Scalar) -> Array:
     low = special.gammaln(x)
     gap = special.gammaln(x + y) - low
     limit = (1 + 2 * np.abs(low)) / (8 * np.log(np.abs(x) + 10))
-    lost = (np.abs(y) < limit) & (y != 0)  # infinite ones, too
-    if _holds(~lost):
+    kept = (np.abs(y) >= limit) | (y == 0)
+    if _holds(kept):
         return gap
-    return _replaced(gap, lost & (np.minimum(x, x + y) > 0), series, x, y)
+    lost = ~kept & (np.minimum(x, x + y) > 0)  # infinite ones, too
+    return _replaced(gap, lost, series, x, y)
 ''',
     "_polygamma_gap": '''
 def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> Array:
@@ -258,11 +259,12 @@ def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> A
         of = special.digamma if n == 0 else lambda x: special.polygamma(n, x)
         low = of(x)
         gap = of(x + y) - low
-        # Less than an eighth of both.
-        lost = (np.abs(gap) < ((n == 0) + 2 * np.abs(low)) / 7) & (y != 0)
-        if _holds(~lost):
+        # An eighth of both, or more.
+        kept = (np.abs(gap) >= ((n == 0) + 2 * np.abs(low)) / 7) | (y == 0)
+        if _holds(kept):
             return gap
-        return _replaced(gap, lost & (np.minimum(x, x + y) > 0), series, x, y)
+        lost = ~kept & (np.minimum(x, x + y) > 0)
+        return _replaced(gap, lost, series, x, y)
     positive = np.minimum(x, x + y) > 0
     if _holds(positive):
         return series(x, y)
