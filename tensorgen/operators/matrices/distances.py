@@ -14,7 +14,8 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.table import Operator
 
-SQUARED, PLAIN, METRIC = "squared_distances", "distances", "metric_distances"
+SQUARED, PLAIN = "squared_distances", "distances"
+METRIC = "metric_distances"
 
 
 def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
