@@ -43,9 +43,10 @@ NUMPY = words("""
     abs absolute add all angle any arange arccos arccosh arcsin arcsinh arctan
     arctan2 arctanh argsort array array_equal asarray atleast_1d atleast_2d
     bincount block broadcast_arrays broadcast_shapes broadcast_to cbrt ceil clip
-    column_stack concatenate convolve copysign correlate cos cosh cross cumsum
-    cumprod diag diag_indices diagonal diff divide divmod dot dtype einsum empty
-    empty_like equal errstate exp expand_dims expm1 eye fft finfo flatnonzero flip
+    column_stack concatenate convolve copysign correlate cos cosh count_nonzero
+    cross cumsum cumprod diag diag_indices diagonal diff divide divmod dot dtype
+    einsum empty empty_like equal errstate exp expand_dims expm1 eye fft finfo
+    flatnonzero flip
     float32 float64 floating floor fmax fmin frexp full full_like gcd greater
     greater_equal heaviside hstack hypot iinfo indices inexact inf inner int64 integer
     intp invert
@@ -58,7 +59,7 @@ NUMPY = words("""
     rot90 round searchsorted shape sign signbit sin sinh size sort spacing split
     sqrt square squeeze stack subtract sum swapaxes take take_along_axis tan
     tanh tensordot tile trace transpose trapezoid tri tril tril_indices triu
-    triu_indices true_divide unique unravel_index vdot vstack where zeros
+    triu_indices true_divide uintp unique unravel_index vdot vstack where zeros
     zeros_like bool_ shares_memory may_share_memory ascontiguousarray isscalar
     generic object_ complexfloating
     """)

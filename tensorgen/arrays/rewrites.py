@@ -15,6 +15,7 @@ from functools import cached_property
 from tensorgen.arrays.block_loops import blocked
 from tensorgen.arrays.bundle import bundled
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.divide import divided
 from tensorgen.arrays.fill_directly import filled_directly
 from tensorgen.arrays.frugal import frugal
 from tensorgen.arrays.gather_once import gathered_once
@@ -99,6 +100,13 @@ REWRITES = (
         needs="axes as they lie in memory",
         ends="a copy lies straight",
         run=lambda code, scene: straightened(code, scene.speed, scene.again),
+    ),
+    Rewrite(
+        "divide",
+        law="a * (1 / expm1(t)) = a / expm1(t)",
+        needs="products as they will be written",
+        ends="a product has a factor less",
+        run=lambda code, scene: divided(code),
     ),
     Rewrite(
         "quicken",

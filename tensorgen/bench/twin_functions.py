@@ -90,6 +90,7 @@ def _formulas() -> Table:
         "bell": lambda x: exp(-x * x / 2),
         "bell_moment": lambda x: x * exp(-x * x / 2),
         "inverse_mills": mills,
+        "mills_fall": lambda x: mills(x) * (x + mills(x)),
         "mills_gap": lambda x: x + mills(x),
         "mills_variance": lambda x: 1 - mills(x) * (x + mills(x)),
         "ndtri_slope": lambda p: jnp.sqrt(2 * pi) * exp(special.ndtri(p) ** 2 / 2),

@@ -268,6 +268,7 @@ class Library(Walks):
     # Distances
 
     _np__squared_distances = exactly(OPERATORS["squared_distances"], 3)
+    _np__metric_distances = exactly(OPERATORS["metric_distances"], 3)
 
     def _np__distances(self, x: Array, y: Array, scale: Any = 1) -> Array:
         return self.others["sqrt"](self._np__squared_distances(x, y, scale))

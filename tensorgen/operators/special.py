@@ -113,11 +113,18 @@ ROWS = (
     ),
     Row(
         "inverse_mills",
-        ("-inverse_mills(x) * mills_gap(finite(x))",),
+        ("-mills_fall(x)",),
         "_inverse_mills({0})",
         extreme=TAIL,
         traits="positive internal",
         ends=(inf, 0),
+    ),
+    Row(
+        "mills_fall",
+        ("inverse_mills(x) * (mills_variance(x) - mills_gap(finite(x))**2)",),
+        "_mills_fall({0})",
+        traits="positive bounded internal",
+        ends=(1, 0),
     ),
     # x + inverse_mills(x), and its derivative.
     Row(

@@ -111,6 +111,11 @@ class Plan:
         """All nodes to compute, in order."""
         return tuple(node for part in self.parts for node in part)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether arrays of tensors are as the calculus left them."""
+        return not self.derived and any(t is not None for t in self.tensors)
+
     def at(self, places: Iterable[int]) -> Plan:
         """The part of the plan that computes some of its roots."""
         own = tuple(places)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tensorgen.ir.nodes import Input, Node, Sum, topological
+from tensorgen.ir.nodes import Node
 from tensorgen.passes.choose_plan import cheapest
 from tensorgen.passes.context import Context, Kept, Pass, Plan
 from tensorgen.passes.matrices.apply_inverses import apply_in_numbers, apply_inverses
@@ -30,7 +30,11 @@ from tensorgen.passes.matrices.open_promises import open_promises
 from tensorgen.passes.matrices.select_entries import select_entries
 from tensorgen.passes.matrices.solve_by_structure import solve_by_structure
 from tensorgen.passes.matrices.use_symmetry import use_symmetry
-from tensorgen.passes.order.flatten_products import contract_sums, flatten_products
+from tensorgen.passes.order.flatten_products import (
+    contract_sums,
+    flatten_products,
+    has_large_sums,
+)
 from tensorgen.passes.order.fuse_elementwise import fuse_elementwise
 from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.passes.readings.take_entries import take_entries
@@ -50,9 +54,9 @@ from tensorgen.passes.sharing.share_factors import share_factors
 from tensorgen.passes.sharing.share_products import share_products
 from tensorgen.passes.sharing.share_sums import share_sums
 from tensorgen.passes.sharing.share_values import share_values
+from tensorgen.passes.sharing.spread_last import spread_last
 from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
-from tensorgen.passes.views import degree
 from tensorgen.prices.limits import STEPS_TO_COMPRESS, STEPS_TO_SHARE
 
 
@@ -81,19 +85,6 @@ def _flattened(context: Context, plan: Plan) -> Plan:
     flat = context.graph.effort.attempt(run, None) or contract_sums(context, plan.roots)
     derived = plan.roots if context.cross_country else ()
     return replace(plan.over(flat), derived=derived)
-
-
-def _is_to_flatten(context: Context, plan: Plan) -> bool:
-    """Whether a sum on the way to a tensor's arrays is larger than they are, or no
-    array has been flattened."""
-    if not any(tensor is not None for tensor in plan.tensors):
-        return False
-    if _is_read(plan):
-        return True
-    nodes = topological(plan.roots)
-    ends = [*plan.roots, *(node for node in nodes if isinstance(node, Input))]
-    most = max(degree(node.dims) for node in ends)
-    return any(isinstance(x, Sum) and degree(x.dims) > most for x in nodes)
 
 
 def _compressed(context: Context, plan: Plan) -> Plan:
@@ -131,11 +122,6 @@ def _kept(plan: Plan, tensors: Sequence[Kept | None]) -> Plan:
 def _is_to_read(context: Context, plan: Plan) -> bool:
     """Whether tensors may be read, if there is time for it."""
     return bool(plan.derived) and context.graph.effort.is_ample
-
-
-def _is_read(plan: Plan) -> bool:
-    """Whether arrays of tensors are as the calculus left them."""
-    return not plan.derived and any(tensor is not None for tensor in plan.tensors)
 
 
 def _entries_taken(context: Context, plan: Plan) -> Plan:
@@ -250,11 +236,11 @@ PASSES = (
         needs="the arrays of a tensor, whose sums have no deltas between its axes",
         ends="a fixed number of rounds",
         run=_each(flatten_products),
-        when=_is_to_flatten,
+        when=lambda _, plan: has_large_sums(plan),
         optional=True,
     ),
     # Flattening, of parts too, contracts with symmetric matrices from the other side.
-    replace(SYMMETRY, when=lambda _, plan: bool(plan.derived) or _is_read(plan)),
+    replace(SYMMETRY, when=lambda _, plan: bool(plan.derived) or plan.is_read),
     Pass(
         "measure_distances",
         law="sum_k (X[i, k] - Y[j, k])**2 = squared_distances(X, Y)[i, j]",
@@ -359,6 +345,13 @@ PASSES = (
         needs="products and sums as they are computed",
         ends="nodes only go, but for multiples of others",
         run=_each(share_values),
+    ),
+    Pass(
+        "spread_last",
+        law="d[i] * (a[i] - b[i] * c[j]) = (d * a)[i] - (d * b)[i] * c[j]",
+        needs="products and sums as they are computed, those that are there shared",
+        ends="what replaces an array takes less",
+        run=_each(spread_last),
     ),
     Pass(
         "fuse_elementwise",

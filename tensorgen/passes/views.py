@@ -15,7 +15,7 @@ from fractions import Fraction
 from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Constraint, Label, Node, Product, Sum, once
+from tensorgen.ir.nodes import Call, Constraint, Label, Node, Product, Sum, Term, once
 from tensorgen.passes.cost import CostModel
 
 Name = Hashable
@@ -221,8 +221,14 @@ def is_spread(node: Sum) -> bool:
     ):
         return False
     plain = [t for o, t in zip(outer, node.terms, strict=True) if not o]
+    return not compares_parts(node, plain)
+
+
+def compares_parts(node: Sum, terms: Sequence[Term]) -> bool:
+    """Whether some terms that have fewer axes than a sum, and not the same, differ."""
+    plain = [term for term in terms if term.node.order < node.order]
     parts = {(term.coefficient > 0, frozenset(term.labels)) for term in plain}
-    return not any(up and not down and x != y for up, x in parts for down, y in parts)
+    return any(up and not down and x != y for up, x in parts for down, y in parts)
 
 
 def _is_outer(node: Node) -> bool:

@@ -198,6 +198,7 @@ def _special() -> Table:
         "bell_moment": lambda x: x * mp.exp(-mp.mpf(x) ** 2 / 2),
         "log_ndtr": lambda x: mp.log(mp.ncdf(x)),
         "inverse_mills": mills,
+        "mills_fall": lambda x: mills(x) * (x + mills(x)),
         "mills_gap": lambda x: x + mills(x),
         "mills_variance": lambda x: 1 - mills(x) * (x + mills(x)),
         "ndtri": quantile,

@@ -86,6 +86,7 @@ FORMS = {
     "ndtr": NORMAL,
     "log_ndtr": sympy.log(NORMAL),
     "inverse_mills": MILLS,
+    "mills_fall": MILLS * (X + MILLS),
     "mills_gap": X + MILLS,
     "mills_variance": 1 - MILLS * (X + MILLS),
     "ndtri": QUANTILE,

@@ -43,6 +43,17 @@ functions:
     wrt: lam
     emit: [hessian]
 """
+SPREAD = """
+inputs: {a: [m], b: [m], c: [n], d: [m], e: [m]}
+functions:
+  f:
+    expr: sum(sin(d[i]*(b[i]*c[j] + e[i]) + a[i]), i, j)
+    emit: [value]
+"""
+DOSE = """
+inputs: {x: [n], y: [n]}
+functions: {f: {expr: sum(y*log(1 - exp(-x))), wrt: x, emit: [gradient]}}
+"""
 RISKS = """
 dims: {n: 2000, p: 20}
 inputs: {X: [n, p], b: [p]}
@@ -371,6 +382,7 @@ PASSES = (
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
     ("share_sums", GAMMA),
     ("share_values", SHEET),
+    ("spread_last", SPREAD),
     ("fuse_elementwise", SEPARABLE),
     ("gather_steady", LOGISTIC),
     ("use_symmetry", LIKELIHOOD),
@@ -398,6 +410,7 @@ REWRITES = (
     ("gather_once", LINKED),
     ("join_axes", STACK),
     ("straighten", INPUTS),
+    ("divide", DOSE),
     ("quicken", LARGE),
     ("block", LARGE),
     ("bundle", SOFTPLUS),

@@ -116,8 +116,9 @@ def _xlogy(x: Array | Scalar, y: Array | Scalar) -> Array:
     "_log1mexp": '''
 def _log1mexp(x: Array | Scalar) -> Array:
     """Return log(1 - exp(x)) for a negative x."""
-    near = np.log(-np.expm1(x))
-    return _replaced(near, x < -1, lambda x: np.log1p(-np.exp(x)), x)
+    near = np.asarray(-np.expm1(x))
+    np.log(near, out=near)  # in place: new memory takes longer than arithmetic
+    return _replaced(near, x < -1, lambda x: np.log1p(-np.exp(x)), x)[()]
 ''',
     "_log_icloglog": '''
 def _log_icloglog(x: Array | Scalar) -> Array:

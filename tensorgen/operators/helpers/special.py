@@ -8,18 +8,16 @@ def _replaced(
     found: Array | Scalar, where: Any, exact: Callable[..., Array], *of: Any
 ) -> Array:
     """Return what was found, `exact` in its place where that is asked."""
-    found = np.asarray(found)
-    some = np.flatnonzero(where)
-    if some.size:
-        flat = found.reshape(-1)
-        flat[some] = exact(*(np.broadcast_to(x, found.shape).ravel()[some] for x in of))
-        found = flat.reshape(found.shape)
-    return found[()]
+    if not np.count_nonzero(where):
+        return found
+    flat, some = np.reshape(found, -1), np.flatnonzero(where)
+    flat[some] = exact(*(np.broadcast_to(x, found.shape).ravel()[some] for x in of))
+    return flat.reshape(found.shape)[()]
 ''',
     "_holds": '''
 def _holds(condition: Any) -> bool:
     """Return whether a condition holds everywhere."""
-    return bool(np.all(condition))
+    return bool(np.count_nonzero(condition) == np.size(condition))
 ''',
     "_inverse_mills": '''
 def _inverse_mills(x: Array | Scalar) -> Array:
@@ -43,6 +41,25 @@ def _mills_gap(x: Array | Scalar) -> Array:
 
     top = np.maximum(x, -4)
     return _replaced(top + _inverse_mills(top), x < -4, fraction, x)
+''',
+    "_mills_fall": '''
+def _mills_fall(x: Array | Scalar) -> Array:
+    """Return minus the slope of the normal distribution's pdf over its cdf.
+
+    It is pdf / cdf * (x + pdf / cdf), and far out a continued fraction like that of
+    the second factor.
+    """
+
+    def fraction(x: Array) -> Array:
+        x = np.maximum(x, -1e8)  # where it is 1
+        far = -x
+        for k in range(40, 1, -1):
+            far = k / far - x
+        return (1 / far - x) / far
+
+    middle = np.clip(x, -4, 40)  # above it is 0
+    near = _inverse_mills(middle)
+    return _replaced(near * (middle + near), x < -4, fraction, x)
 ''',
     "_mills_variance": '''
 def _mills_variance(x: Array | Scalar) -> Array:
@@ -148,7 +165,7 @@ def _normal_between(
 
     m = (x + y) / 2
     up = m > 0
-    a, b = np.where(up, -y, x), np.where(up, -x, y)
+    a, b = np.minimum(x, -y), np.minimum(y, -x)  # in the lower tail
     most, least = special.ndtr(a), special.ndtr(b)
     mass = most - least
     clear = (4 * least < 3 * most) & (mass < 0.75) & (a > -5) & (width < 8)
@@ -185,8 +202,8 @@ def _normal_between(
 def _lrising(x: Array | Scalar, y: Array | Scalar) -> Array:
     """Return lgamma(x + y) - lgamma(x), of positives without cancelling.
 
-    Where that would be, terms of the recurrence in front, and behind them the
-    difference of Stirling's series.
+    Where they would, by more than y * log(x + 10), terms of the recurrence in front,
+    which add up to as much, and behind them the difference of Stirling's series.
     """
     from scipy import special
 
@@ -200,10 +217,14 @@ def _lrising(x: Array | Scalar, y: Array | Scalar) -> Array:
             total = total + number * z ** -(2 * k + 1) * np.expm1(-(2 * k + 1) * step)
         return total - sum(np.log1p(y / (x + k)) for k in range(10))
 
-    high, low = special.gammaln(x + y), special.gammaln(x)
-    kept = np.abs(high - low) >= (1 + np.abs(high) + np.abs(low)) / 8
-    lost = ~kept & (y != 0) & (np.minimum(x, x + y) > 0)  # infinite ones, too
-    return _replaced(high - low, lost, series, x, y)
+    low = special.gammaln(x)
+    gap = special.gammaln(x + y) - low
+    limit = (1 + 2 * np.abs(low)) / (8 * np.log(np.abs(x) + 10))
+    kept = (np.abs(y) >= limit) | (y == 0)
+    if _holds(kept):
+        return gap
+    lost = ~kept & (np.minimum(x, x + y) > 0)  # infinite ones, too
+    return _replaced(gap, lost, series, x, y)
 ''',
     "_polygamma_gap": '''
 def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> Array:
@@ -234,12 +255,17 @@ def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> A
             rising = rising / ((2 * k + 1) * (2 * k + 2))
         return (-1.0) ** n * special.gamma(s) * total
 
-    positive = np.minimum(x, x + y) > 0
-    if np.ndim(n) == 0 and (n == 0 or np.size(positive) <= 64):
+    if np.ndim(n) == 0 and (n == 0 or np.size(x + y) <= 64):
         of = special.digamma if n == 0 else lambda x: special.polygamma(n, x)
-        high, low = of(x + y), of(x)
-        lost = np.abs(high - low) < ((n == 0) + np.abs(high) + np.abs(low)) / 8
-        return _replaced(high - low, lost & (y != 0) & positive, series, x, y)
+        low = of(x)
+        gap = of(x + y) - low
+        # An eighth of both, or more.
+        kept = (np.abs(gap) >= ((n == 0) + 2 * np.abs(low)) / 7) | (y == 0)
+        if _holds(kept):
+            return gap
+        lost = ~kept & (np.minimum(x, x + y) > 0)
+        return _replaced(gap, lost, series, x, y)
+    positive = np.minimum(x, x + y) > 0
     if _holds(positive):
         return series(x, y)
     plain = special.polygamma(n, x + y) - special.polygamma(n, x)

@@ -1,6 +1,7 @@
 """Distances between the rows of two matrices, and their squares, all at once.
 
-`squared_distances(X, Y, s)[i, j] = sum_k (s[k] * (X[i, k] - Y[j, k]))**2`. As products
+`squared_distances(X, Y, s)[i, j] = sum_k (s[k] * (X[i, k] - Y[j, k]))**2`, and those
+in a metric are `(X[i, :] - Y[j, :]) @ M @ (X[i, :] - Y[j, :])`, M definite. As products
 of rows less their mean they take no table of all differences; the few that come out
 small beside what they are the difference of are made of differences.
 """
@@ -14,6 +15,7 @@ from tensorgen.ir.nodes import Node
 from tensorgen.operators.table import Operator
 
 SQUARED, PLAIN = "squared_distances", "distances"
+METRIC = "metric_distances"
 
 
 def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:
@@ -32,6 +34,7 @@ ROWS = tuple(
         _row(f"scaled_{name}", f"_{name}({{0}}, {{1}}, {{2}})", word=name),
     )
 )
+ROWS += (_row(METRIC, f"_{METRIC}({{0}}, {{1}}, {{2}})"),)
 NAMES = tuple(row.name for row in ROWS)
 
 _DISTANCES = '''
@@ -92,6 +95,28 @@ def _squared_distances(x: Array, y: Array, scale: Any = 1) -> Array:
         if x is y:
             same = ((own - own) * scale) ** 2
             part.reshape(-1)[start :: len(y) + 1] = same.sum(axis=1)
+    return found
+''',
+    "_metric_distances": '''
+def _metric_distances(x: Array, y: Array, metric: Array) -> Array:
+    """Return (x[i] - y[j]) @ metric @ (x[i] - y[j]) for a definite metric.
+
+    Rows less their mean are multiplied. What is small relative to the squares that it
+    is computed from comes from differences.
+    """
+    mean = x.sum(axis=0) / max(len(x), 1)
+    a, b = x - mean, y - mean
+    left, right = a @ metric, b @ metric
+    squares, others = (left * a).sum(axis=1)[:, None], (right * b).sum(axis=1)
+    found = left @ (-2 * b.T)
+    found += squares
+    found += others
+    i, j = np.nonzero(~(found >= (squares + others) / 32))
+    step = 65536 // (x.shape[1] + 1) + 1
+    for start in range(0, len(i), step):
+        own, other = i[start : start + step], j[start : start + step]
+        difference = x[own] - y[other]
+        found[own, other] = ((difference @ metric) * difference).sum(axis=1)
     return found
 ''',
     "_distances": _DISTANCES.format(

@@ -305,6 +305,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "ndtr": special.ndtr,
     "log_ndtr": special.log_ndtr,
     "inverse_mills": special.inverse_mills,
+    "mills_fall": special.mills_fall,
     "mills_gap": special.mills_gap,
     "mills_variance": special.mills_variance,
     "log_ndtr_between": special.log_ndtr_between,

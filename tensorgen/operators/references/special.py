@@ -100,8 +100,12 @@ def _quantile_curve(p: Array) -> Array:
     return special("ndtri")(p) * _quantile_slope(p) ** 2
 
 
-def _mills_slope(x: Array) -> Array:
-    return -mills(x) * mills_gap(x)
+def _mills_fall(x: Array) -> Array:
+    return mills(x) * mills_gap(x)
+
+
+def _mills_bend(x: Array) -> Array:
+    return mills(x) * (mills_variance(x) - mills_gap(x) ** 2)
 
 
 def _polygamma_slope(n: Array, x: Array) -> Array:
@@ -110,7 +114,8 @@ def _polygamma_slope(n: Array, x: Array) -> Array:
 
 ndtr = _first_order(special("ndtr"), _density)
 log_ndtr = _first_order(special("log_ndtr"), mills)
-inverse_mills = _first_order(mills, _mills_slope)
+inverse_mills = _first_order(mills, lambda x: -_mills_fall(x))
+mills_fall = _first_order(_mills_fall, _mills_bend)
 mills_gap = _first_order(_tail(1), _tail(2))
 mills_variance = _first_order(_tail(2), _tail(3))
 ndtri = _first_order(special("ndtri"), _quantile_slope)

@@ -198,6 +198,12 @@ def squared_distances(x: Array, y: Array, scale: Array = 1) -> Array:
     return np.sum((scale * (x[:, None, :] - y[None, :, :])) ** 2, axis=-1)
 
 
+def metric_distances(x: Array, y: Array, metric: Array) -> Array:
+    """Return the products (x[i] - y[j]) @ metric @ (x[i] - y[j])."""
+    difference = x[:, None, :] - y[None, :, :]
+    return np.sum((difference @ metric) * difference, axis=-1)
+
+
 def cholesky(a: Array) -> Array:
     """Return the lower Cholesky factor; complex arguments are not conjugated."""
     factor = np.zeros_like(a)
@@ -261,4 +267,5 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "scaled_distances": lambda x, y, s: np.sqrt(squared_distances(x, y, s)),
     "squared_distances": squared_distances,
     "scaled_squared_distances": squared_distances,
+    "metric_distances": metric_distances,
 }

@@ -3,7 +3,8 @@
 `sum_k (X[i, k] - Y[j, k])**2` is no table of differences i by j by k, nor a loop over
 blocks of one: `squared_distances` multiplies rows, and keeps digits as differences do.
 Weighted sums of squares, `sum_j W[i, j] * (X[i, k] - Y[j, k])**2`, are three products
-of rows less their mean, as slopes of distances are two.
+of rows less their mean, as slopes of distances are two. Squares in a metric,
+`sum_k,l (X[i, k] - Y[j, k]) * M[k, l] * (X[i, l] - Y[j, l])`, are `metric_distances`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,12 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.ir.rebuild import rebuild
-from tensorgen.operators.matrices.definite import Sign, sign
-from tensorgen.operators.matrices.distances import PLAIN, SQUARED
+from tensorgen.operators.matrices.definite import (
+    Sign,
+    is_positive_definite,
+    sign,
+)
+from tensorgen.operators.matrices.distances import METRIC, PLAIN, SQUARED
 from tensorgen.passes.context import Context
 from tensorgen.passes.matrices.centre_differences import less_mean
 from tensorgen.passes.views import is_sparse
@@ -88,7 +93,8 @@ def measure_distances(context: Context, roots: Sequence[Node]) -> list[Node]:
             return node if node.args[0] in formed else _of_norm(graph, node) or node
         if isinstance(node, Product) and node.inner:
             found = (_measured(graph, node, one) for one in _differences(node))
-            new = next((new for new in found if new is not None), node)
+            new = _in_metric(graph, node)
+            new = new or next((new for new in found if new is not None), node)
             opened.update((new,) if new is not node else ())
             return new
         return _spread(graph, node, opened) if isinstance(node, Sum) else node
@@ -164,6 +170,46 @@ def _call(
         args.append(graph.product((one.entry,), scales, sizes=sizes))
         name = f"scaled_{name}"
     return graph.call(name, args, (x.dims[0], y.dims[0]))
+
+
+def _in_metric(graph: Graph, node: Product) -> Node | None:
+    """The product with distances in a metric, if it has a square in one."""
+    uses = Counter(x for ref in node.factors for x in ref.labels)
+    uses.update(x for c in node.constraints for x in c.form.labels)
+    for metric in node.factors:
+        inside = all(x >= node.order and uses[x] == 2 for x in metric.labels)
+        if len({*metric.labels}) != 2 or not inside:
+            continue
+        if not is_positive_definite(metric.node) or _is_inverse(metric.node):
+            continue
+        sides = [r for r in node.factors if not {*r.labels}.isdisjoint(metric.labels)]
+        one, other = (_difference(r) for r in sides if r is not metric)
+        if one is None or other is None or one.others or other.others:
+            continue
+        alike = one.x.node is other.x.node and one.y.node is other.y.node
+        if not alike or one.rows != other.rows or not one.is_table(node.sizes):
+            continue
+        x, y = (
+            graph.product((row, one.entry), [ref])
+            for row, ref in zip(one.rows, (one.x, one.y), strict=True)
+        )
+        rest = [r for r in node.factors if r not in sides]
+        call = graph.call(METRIC, [x, y, metric.node], (x.dims[0], y.dims[0]))
+        return graph.product(
+            range(node.order),
+            [*rest, (call, one.rows)],
+            coefficient=node.coefficient * one.by * other.by,
+            constraints=node.constraints,
+            sizes={
+                x: dim for x, dim in enumerate(node.sizes) if x not in metric.labels
+            },
+        )
+    return None
+
+
+def _is_inverse(node: Node) -> bool:
+    """Whether a matrix keeps more digits if it is applied than if it is formed."""
+    return isinstance(node, Call) and node.operator == "inv"
 
 
 def _weighted(graph: Graph, node: Product, one: _Difference) -> Node:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tensorgen.ir.nodes import (
+    Input,
     Lookup,
     Node,
     Product,
@@ -19,7 +20,7 @@ from tensorgen.ir.nodes import (
     use_counts,
 )
 from tensorgen.ir.rebuild import renew
-from tensorgen.passes.context import Context
+from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.order.distribute_products import distribute_products
 from tensorgen.passes.order.factor_sums import Effort, Factored, factor_sum
 from tensorgen.passes.order.mask_factors import mask_factors
@@ -29,6 +30,7 @@ from tensorgen.passes.order.reshape_back import reshape_back
 from tensorgen.passes.order.separate_products import separate_products
 from tensorgen.passes.order.spell_scalings import spell_scalings
 from tensorgen.passes.rounds import Round, Rule
+from tensorgen.passes.views import degree
 from tensorgen.prices.limits import FLATTENING_ROUNDS
 
 
@@ -54,6 +56,19 @@ def contract_sums(context: Context, roots: Sequence[Node]) -> list[Node]:
     """
     own = replace(context, cross_country=False)
     return _round(own, roots, Effort(), (OPENING,))
+
+
+def has_large_sums(plan: Plan) -> bool:
+    """Whether a sum on the way to a tensor's arrays is larger than they are, or no
+    array has been flattened."""
+    if not any(tensor is not None for tensor in plan.tensors):
+        return False
+    if plan.is_read:
+        return True
+    nodes = topological(plan.roots)
+    ends = [*plan.roots, *(node for node in nodes if isinstance(node, Input))]
+    most = max(degree(node.dims) for node in ends)
+    return any(isinstance(x, Sum) and degree(x.dims) > most for x in nodes)
 
 
 def _round(

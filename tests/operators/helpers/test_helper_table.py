@@ -270,3 +270,21 @@ def test_a_cholesky_factor_gives_the_inverse(shape: Any, dtype: Any) -> None:
     tolerance = 1e-12 if dtype is float else 1e-5
     np.testing.assert_allclose(found, np.linalg.inv(A), atol=tolerance)
     np.testing.assert_allclose(found, found.swapaxes(-1, -2), atol=tolerance)
+
+
+def test_a_rising_logarithm_is_replaced_only_by_what_has_more_digits() -> None:
+    x = np.linspace(1.05, 1.95, 19)
+    found = helper("_lrising")(x, np.ones_like(x))
+    np.testing.assert_allclose(found, np.log(x), rtol=0, atol=4e-16)
+
+
+def test_a_slope_of_mills_ratio_takes_one_evaluation_of_it() -> None:
+    x = np.array([-1e9, -1000.0, -4.5, -4.0, 0.0, 5.0, 38.0, 1e9, np.inf])
+    mills, gap = (helper(f"_{name}")(x) for name in ("inverse_mills", "mills_gap"))
+    with np.errstate(invalid="ignore"):
+        product = np.where(x < np.inf, mills * gap, 0)
+    fall = helper("_mills_fall")(x)
+    np.testing.assert_allclose(fall, product, rtol=4e-15)
+    assert np.all((fall >= 0) & (fall <= 1))
+    assert "_inverse_mills(" in HELPERS["_mills_fall"]
+    assert "_mills_gap(" not in HELPERS["_mills_fall"]

@@ -24,6 +24,7 @@ inputs:
   W: [n, n]
   r: [d]
   q: {shape: [d], positive: true}
+  M: {shape: [d, d], spd: true}
 functions:
   plain:
     expr: sum(V[i, j] * exp(-sum((X[i, k] - Y[j, k])**2, k)), i, j)
@@ -55,6 +56,12 @@ functions:
     expr: sum(r[k] * V[i, j] * (X[i, k] - Y[j, k])**2, i, j, k)
     wrt: [X, Y, r]
     emit: [value, gradient]
+  metric:
+    where: |
+      D[i, j] = sum((X[i, k] - Y[j, k]) * M[k, l] * (X[i, l] - Y[j, l]), k, l)
+    expr: sum(V * exp(-D/10))
+    wrt: X
+    emit: [value, gradient]
 """
 
 
@@ -62,11 +69,21 @@ def data(rng: np.random.Generator, n: int = 5, m: int = 4, d: int = 3) -> Any:
     shapes = {"X": (n, d), "Y": (m, d), "A": (d, n), "V": (n, m), "W": (n, n)}
     given = {name: rng.standard_normal(shape) for name, shape in shapes.items()}
     given["r"], given["q"] = rng.uniform(1, 2, d), rng.uniform(1, 2, d)
+    root = rng.standard_normal((d, d)) / d
+    given["M"] = root @ root.T + np.eye(d)
     return given
 
 
 def expected(
-    name: str, X: Array, Y: Array, A: Array, V: Array, W: Array, r: Array, q: Array
+    name: str,
+    X: Array,
+    Y: Array,
+    A: Array,
+    V: Array,
+    W: Array,
+    r: Array,
+    q: Array,
+    M: Array,
 ) -> Array:
     """The functions, with tables of all differences; complex arguments too."""
     XY, XX = X[:, None] - Y, X[:, None] - X
@@ -79,6 +96,7 @@ def expected(
         "parted": lambda: (V * np.exp(-2 * np.sqrt(((XY / r) ** 2).sum(-1)))).sum(),
         "inside": lambda: (V * np.exp(-((XY / r / 2) ** 2).sum(-1))).sum(),
         "weighed": lambda: np.einsum("k,ij,ijk->", r, V, XY**2),
+        "metric": lambda: (V * np.exp(-((XY @ M) * XY).sum(-1) / 10)).sum(),
     }[name]()
 
 
@@ -99,6 +117,7 @@ WRT = {
     "parted": "XYr",
     "inside": "Xr",
     "weighed": "XYr",
+    "metric": "X",
 }
 
 
@@ -154,6 +173,30 @@ def test_distances_keep_their_digits(offset: float, width: int, dtype: type) -> 
     np.testing.assert_allclose(found, want, rtol=100 * float(np.finfo(dtype).eps))
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e3, 2.0**20])
+@pytest.mark.parametrize("width", [1, 2, 8, 40])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_distances_in_a_metric_keep_their_digits(
+    offset: float, width: int, dtype: type
+) -> None:
+    rng = np.random.default_rng(4)
+    x: Array = (rng.standard_normal((200, width)) + offset).astype(dtype)
+    x[5], x[7] = x[6], x[8] * (1 + np.finfo(dtype).eps)
+    root = rng.standard_normal((width, width)) / width
+    metric: Array = (root @ root.T + np.eye(width)).astype(dtype)
+    exact = x.astype(np.longdouble)
+    difference = exact[:, None] - exact
+    want = ((difference @ metric.astype(np.longdouble)) * difference).sum(axis=-1)
+    found = module()._metric_distances(x, x, metric)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, want, rtol=100 * float(np.finfo(dtype).eps))
+
+
+def test_an_inverse_is_applied_and_no_metric() -> None:
+    text = SPEC.replace("* M[k, l] *", "* inv(M)[k, l] *")
+    assert "_metric_distances(" not in tensorgen.generate(text)
+
+
 def test_rows_that_are_no_numbers_spoil_no_others() -> None:
     own = module()._squared_distances
     x = np.random.default_rng(5).standard_normal((60, 8))
@@ -188,6 +231,9 @@ def test_there_may_be_no_rows(rows: tuple[int, int]) -> None:
     own, (m, n) = module()._squared_distances, rows
     assert own(np.zeros((m, 5)), np.zeros((n, 5))).shape == (m, n)
     assert not own(np.zeros((3, 0)), np.zeros((2, 0))).any()
+    of, metric = module()._metric_distances, np.eye(5)
+    assert of(np.zeros((m, 5)), np.zeros((n, 5)), metric).shape == (m, n)
+    assert not of(np.zeros((3, 0)), np.zeros((2, 0)), np.eye(0)).any()
 
 
 @pytest.mark.filterwarnings("error")
