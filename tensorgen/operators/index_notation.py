@@ -10,18 +10,23 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from math import prod
 from typing import NamedTuple, assert_never
 
 from tensorgen.ir.aliases import Aliases, turned
 from tensorgen.ir.constraints import Ranges
+from tensorgen.ir.dims import ONE
 from tensorgen.ir.formula_text import (
     ATOM,
     POWER,
     PRODUCT,
     SUM,
     Text,
+    added,
     assembled,
+    bare_text,
     filled,
+    gathered,
     number,
     tight,
 )
@@ -64,8 +69,10 @@ from tensorgen.operators.told_places import (
     ELSEWHERE,
     OUTSIDE,
     is_sure,
+    is_zero,
     named_entries,
     tied_axes,
+    told_apart,
 )
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
@@ -114,11 +121,22 @@ def inlined(
     printer = FormulaPrinter([node], names or {}, [name], apart=False)
     if printer.weights[node] > most:
         return None
-    at, fixed = tied_axes(printer.axes(node), node)
-    text = f"{subscript(name, at)} = {printer.body(node, at)}"
+    axes = printer.axes(node)
+    at, fixed = tied_axes(axes, node)
+    places = [at]
+    if apart := told_apart(node, printer.names):
+        fixed = len(apart) != prod((node.dims[k] for k in apart[0]), start=ONE)
+        places = [
+            [Index.constant(own[k]) if k in own else x for k, x in enumerate(axes)]
+            for own in apart
+        ]
+    texts = [
+        f"{subscript(name, at)} = {bare_text(printer.body(node, at))}" for at in places
+    ]
     if printer.where:  # arguments of functions, without a name
         return None
-    return text + ELSEWHERE * fixed + OUTSIDE * printer.reaches_out
+    texts[-1] += ELSEWHERE * fixed + OUTSIDE * printer.reaches_out
+    return "\n".join(texts)
 
 
 def dump(nodes: Iterable[Node]) -> str:
@@ -350,17 +368,18 @@ class FormulaPrinter:
 
     def sum(self, node: Sum, at: Sequence[Index]) -> Text:
         """A sum, positive terms first."""
-        text = ""
-        positive_first = sorted(node.terms, key=lambda term: term.coefficient < 0)
-        for coefficient, term, labels in positive_first:
-            part = self.value(term, [at[label] for label in labels])
-            size = abs(coefficient)
-            body = tight(part, PRODUCT)
-            if size != 1:
+        terms = [(c, x, [at[label] for label in labels]) for c, x, labels in node.terms]
+        if any(not index.terms for index in at):
+            terms = [own for own in terms if not is_zero(own[1], own[2])]
+        if len(terms) == 1 and terms[0][0] == 1:
+            return self.value(*terms[0][1:])
+        signed = []
+        for coefficient, term, place in sorted(terms, key=lambda term: term[0] < 0):
+            body = tight(self.value(term, place), PRODUCT)
+            if (size := abs(coefficient)) != 1:
                 body = number(size) if body == "1" else f"{number(size)} * {body}"
-            sign = "-" if coefficient < 0 else "+"
-            text += f" {sign} {body}" if text else ("-" if sign == "-" else "") + body
-        return text, SUM
+            signed.append(("-" if coefficient < 0 else "+", body))
+        return added(signed if self.apart else gathered(signed))
 
     def map(self, node: Map, at: Sequence[Index]) -> Text:
         """An elementwise function."""
