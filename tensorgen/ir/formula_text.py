@@ -78,13 +78,13 @@ def gathered(terms: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         front = _FRONT.match(body)
         groups.setdefault(front[0] if front else body, []).append((sign, body))
     found = []
-    for front, own in groups.items():
+    for start, own in groups.items():
         if len(own) <= _MOST_APART:
             found += own
             continue
         first = own[0][0]
-        inside = [("+" if x == first else "-", body[len(front) :]) for x, body in own]
-        found.append((first, f"{front}({added(inside)[0]})"))
+        inside = [("+" if x == first else "-", body[len(start) :]) for x, body in own]
+        found.append((first, f"{start}({added(inside)[0]})"))
     return sorted(found, key=lambda term: term[0] == "-")
 
 

@@ -13,6 +13,7 @@ from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Input, Node, children, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.index_notation import inlined
 from tensorgen.operators.matrix_notation import matrix_notation
 from tensorgen.operators.recurrences.recurrence import (
@@ -212,6 +213,8 @@ class Teller:
         """What a node is; nothing where nothing says that."""
         if self.names.get(node, name) != name:
             return [f"{name} = {self.names[node]}"]
+        if known.get(node, name).endswith("]"):  # a row of what has a name
+            return [f"{name} = {known[node]}"]
         inside = (x for x in _frontier(node, known) if x not in known)
         if any(_is_unsaid(x) for x in (node, *inside)):
             return []
@@ -270,11 +273,34 @@ def words_of(function: Function, made: Made, lead: Made | None) -> dict[Node, st
     there = _bound(line for own in function.calls for line in own.body.lines)
     own = _called(made)
     if lead is None or function is made.function:
-        return _among(own, here | there)
-    theirs = _without_numbers(_called(lead), lead)
-    if function.composed:
-        return _among(theirs, here | there)
-    return _among(own, here - there) | _among(theirs, there)
+        found = _among(own, here | there)
+    elif function.composed:
+        found = _among(_without_numbers(lead), here | there)
+    else:
+        found = _among(own, here - there) | _among(_without_numbers(lead), there)
+    return found | _last_states(found, made, lead)
+
+
+def _last_states(
+    words: Mapping[Node, str], made: Made, lead: Made | None
+) -> dict[Node, str]:
+    """States after all steps, which are rows of the arrays that have all of them."""
+    every = {
+        (Recurrence.of(x), result_of(x)[0]): word
+        for x, word in words.items()
+        if is_recurrence(x) and result_of(x)[1]
+    }
+    if not every:
+        return {}
+    roots = [*made.forms[0].plan.roots, *(lead.forms[0].plan.roots if lead else ())]
+    found: dict[Node, str] = {}
+    for node in topological(roots):
+        if is_recurrence(node) and not result_of(node)[1]:
+            own, (state, _) = Recurrence.of(node), result_of(node)
+            if (own, state) in every:
+                last = "0" if own.steps.backwards else str(own.steps.count)
+                found[node] = f"{every[own, state]}[{last}]"
+    return found
 
 
 def _called(made: Made) -> Mapping[Node, str]:
@@ -282,11 +308,17 @@ def _called(made: Made) -> Mapping[Node, str]:
 
 
 def _among(called: Mapping[Node, str], names: Container[str]) -> dict[Node, str]:
-    return {node: name for node, name in called.items() if name in names}
+    """Values that are called by one of some names, and by none of a function."""
+    return {
+        node: name
+        for node, name in called.items()
+        if name in names and not (name in ELEMENTWISE or name in OPERATORS)
+    }
 
 
-def _without_numbers(called: Mapping[Node, str], made: Made) -> dict[Node, str]:
+def _without_numbers(made: Made) -> dict[Node, str]:
     """Values but those whose names numbers tell apart, which pieces may lack."""
+    called = _called(made)
     bound = _bound(made.forms[0].code.lines)
     short = {x.rpartition("_")[0] for x in bound if _NUMBER.search(x)} & bound
     return {x: own for x, own in called.items() if _NUMBER.sub("", own) not in short}
