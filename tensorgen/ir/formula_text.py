@@ -98,10 +98,17 @@ def is_call(spelled: str) -> bool:
 
 def filled(spelled: str, parts: Sequence[Text]) -> Text:
     """A function by what it is; arguments of a call need no parentheses."""
-    call = is_call(spelled)
-    texts = [text if call else tight((text, level), ATOM) for text, level in parts]
+    bare = [text for text, _ in parts]
+    text = spell(spelled, bare, [tight(part, ATOM) for part in parts])
     whole = SUM if " - " in re.sub(r"\(.*\)", "", spelled) else PRODUCT
-    return spelled.format(*texts), ATOM if call else whole
+    return text, ATOM if is_call(spelled) else whole
+
+
+def spell(spelled: str, bare: Sequence[str], tight: Sequence[str]) -> str:
+    """Fill in arguments: bare where a call has nothing else in it, tight elsewhere."""
+    alone = re.sub(r"(?<=\w\()\{(\d)\}(?=\))", r"{bare[\1]}", spelled)
+    several = re.sub(r"\{(\d)\}", r"{bare[\1]}", spelled)
+    return (several if is_call(spelled) else alone).format(*tight, bare=bare)
 
 
 def _is_sum(text: str) -> bool:
