@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from tensorgen.arrays.statements import bindings, everything
 from tensorgen.emit.interface import Function
 from tensorgen.emit.text import WIDTH, equation
 from tensorgen.ir.dims import COMPUTED
@@ -104,8 +105,6 @@ def results_of(
 
 BRIEF, LONG = 2, 3
 """Lines of an equation that is read at once; of one that others mention, at most."""
-
-
 LONGEST_TERM = 3 * 76
 """The most characters of a term that is not harder to read than the code."""
 
@@ -150,8 +149,8 @@ class Teller:
         found: list[str] = []
         untold: list[str] = []
         for name, nodes in result.stored:
-            if (own := self.first(name, nodes, BRIEF)) is not None:
-                found += own
+            if (told := self._shortest(name, nodes, BRIEF, self.words)) is not None:
+                found += told.rows
             else:
                 untold.append(name)
         if 2 * len(untold) >= len(result.stored):
@@ -271,7 +270,7 @@ def words_of(function: Function, made: Made, lead: Made | None) -> dict[Node, st
     """
     here = _bound(function.body.lines)
     there = _bound(line for own in function.calls for line in own.body.lines)
-    own = _called(made)
+    own = made.forms[0].code.code.called
     if lead is None or function is made.function:
         found = _among(own, here | there)
     elif function.composed:
@@ -303,10 +302,6 @@ def _last_states(
     return found
 
 
-def _called(made: Made) -> Mapping[Node, str]:
-    return made.forms[0].code.code.called
-
-
 def _among(called: Mapping[Node, str], names: Container[str]) -> dict[Node, str]:
     """Values that are called by one of some names, and by none of a function."""
     return {
@@ -318,10 +313,11 @@ def _among(called: Mapping[Node, str], names: Container[str]) -> dict[Node, str]
 
 def _without_numbers(made: Made) -> dict[Node, str]:
     """Values but those whose names numbers tell apart, which pieces may lack."""
-    called = _called(made)
-    bound = _bound(made.forms[0].code.lines)
+    code, _ = made.whole
+    bound = {x for line in everything(code.statements) for x, _ in bindings(line)}
     short = {x.rpartition("_")[0] for x in bound if _NUMBER.search(x)} & bound
-    return {x: own for x, own in called.items() if _NUMBER.sub("", own) not in short}
+    rows = code.called.items()
+    return {node: name for node, name in rows if _NUMBER.sub("", name) not in short}
 
 
 _NUMBER = re.compile(r"_\d+$")
