@@ -39,7 +39,19 @@ LONG_IN_GALLERY = {
 
 NOTATION = (
     *(*FUNCTIONS, *ELEMENTWISE, *OPERATORS, "grad", "jac", "hess", "argmin"),
-    *("sum", "diag", "eye", "ones", "outer", "trace", "arange", "inf", "pi", "T"),
+    *(
+        "sum",
+        "diag",
+        "eye",
+        "ones",
+        "outer",
+        "trace",
+        "arange",
+        "inf",
+        "pi",
+        "T",
+        "None",
+    ),
     *re.findall(r"\w+", "delta where else, terms out of range, what the code computes"),
 )
 REDUCTION = re.compile(r"(sum|max|min|norm|softmax|logsumexp)_\w*")
