@@ -10,12 +10,10 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from math import prod
 from typing import NamedTuple, assert_never
 
 from tensorgen.ir.aliases import Aliases, turned
 from tensorgen.ir.constraints import Ranges
-from tensorgen.ir.dims import ONE
 from tensorgen.ir.formula_text import (
     ATOM,
     POWER,
@@ -24,7 +22,6 @@ from tensorgen.ir.formula_text import (
     Text,
     added,
     assembled,
-    bare_text,
     filled,
     gathered,
     number,
@@ -66,13 +63,9 @@ from tensorgen.operators.external_calls import external_of, is_external
 from tensorgen.operators.promise_calls import bare, is_promise
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
 from tensorgen.operators.told_places import (
-    ELSEWHERE,
-    OUTSIDE,
     is_sure,
     is_zero,
     named_entries,
-    tied_axes,
-    told_apart,
 )
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
@@ -108,35 +101,6 @@ def equations(
         for name, node in named
     ]
     return lines + printer.explained()
-
-
-def inlined(
-    name: str, node: Node, names: Mapping[Node, str] | None = None, most: int = 150
-) -> str | None:
-    """Return `name[i, j] = ...` with nothing but given names in it.
-
-    What is zero wherever some axes differ is told of places where they do not. None
-    where that takes more than so many operations, or other names.
-    """
-    printer = FormulaPrinter([node], names or {}, [name], apart=False)
-    if printer.weights[node] > most:
-        return None
-    axes = printer.axes(node)
-    at, fixed = tied_axes(axes, node)
-    places = [at]
-    if apart := told_apart(node, printer.names):
-        fixed = len(apart) != prod((node.dims[k] for k in apart[0]), start=ONE)
-        places = [
-            [Index.constant(own[k]) if k in own else x for k, x in enumerate(axes)]
-            for own in apart
-        ]
-    texts = [
-        f"{subscript(name, at)} = {bare_text(printer.body(node, at))}" for at in places
-    ]
-    if printer.where:  # arguments of functions, without a name
-        return None
-    texts[-1] += ELSEWHERE * fixed + OUTSIDE * printer.reaches_out
-    return "\n".join(texts)
 
 
 def dump(nodes: Iterable[Node]) -> str:

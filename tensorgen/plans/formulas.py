@@ -15,7 +15,6 @@ from tensorgen.ir.nodes import Call, Input, Node, children, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.index_notation import inlined
 from tensorgen.operators.matrix_notation import matrix_notation
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
@@ -23,6 +22,7 @@ from tensorgen.operators.recurrences.recurrence import (
     is_recurrence,
     result_of,
 )
+from tensorgen.operators.told_equations import inlined
 from tensorgen.passes.context import Plan
 from tensorgen.passes.steps.accumulate import FILTERS
 from tensorgen.plans.lowered_functions import Made
