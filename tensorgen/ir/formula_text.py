@@ -14,7 +14,7 @@ SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
 Text = tuple[str, int]
 
 # A minus, or the sign of a sum: `sum_j x[j]`, where `sum_j` may be a name as well.
-_STARTS = re.compile(r"-|sum_(\{|[\w,]+ (?![-+*/@]))")
+_STARTS = re.compile(r"-|sum_(?!\w+($|[\[)]| [-+*/@]))")
 _ENTRY = re.compile(r"\w+(\[[^\[\]]*(\[[^\[\]]*\][^\[\]]*)*\])?")  # x, x[i], x[row[i]]
 
 
