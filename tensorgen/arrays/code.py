@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.object_operations import Called
 from tensorgen.arrays.statements import Statement
+from tensorgen.ir.nodes import Node
 
 
 @dataclass(frozen=True)
@@ -14,12 +16,13 @@ class Code:
     """The body of a function, which nobody has written as text yet.
 
     `returns` has one array a root. Matrices that are what `refusals` say raise
-    LinAlgError.
+    LinAlgError. Statements bind values of nodes that are `called` by a name.
     """
 
     statements: tuple[Statement, ...]
     returns: tuple[Array, ...]
     refusals: tuple[str, ...] = ()
+    called: Mapping[Node, str] = field(default_factory=dict, compare=False)
 
 
 def code_of(called: Called) -> Code:

@@ -13,6 +13,8 @@ WRITABLE = 10**20  # whole numbers beyond are rounded: nobody reads their digits
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
 Text = tuple[str, int]
 
+# A minus, or the sign of a sum: `sum_j x[j]`, where `sum_j` may be a name as well.
+_STARTS = re.compile(r"-|sum_(?!\w+($|[\[)]| [-+*/@]))")
 _ENTRY = re.compile(r"\w+(\[[^\[\]]*(\[[^\[\]]*\][^\[\]]*)*\])?")  # x, x[i], x[row[i]]
 
 
@@ -55,18 +57,69 @@ def assembled(
     return body, ATOM if _ENTRY.fullmatch(body) else POWER
 
 
+def added(terms: Sequence[tuple[str, str]]) -> Text:
+    """Terms with their signs, one after the other."""
+    if len(terms) == 1 and terms[0][0] == "+":
+        return terms[0][1], PRODUCT
+    text = "".join(f" {sign} {body}" for sign, body in terms).removeprefix(" + ")
+    return (f"-{text[3:]}" if text.startswith(" - ") else text) or "0", SUM
+
+
+_MOST_APART = 2
+
+
+def gathered(terms: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The same, where many that have the same numbers in front have these outside.
+
+    `lam * a + lam * b - lam * c` is `lam * (a + b - c)`.
+    """
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for sign, body in terms:
+        front = _FRONT.match(body)
+        groups.setdefault(front[0] if front else body, []).append((sign, body))
+    found = []
+    for start, own in groups.items():
+        if len(own) <= _MOST_APART:
+            found += own
+            continue
+        first = own[0][0]
+        inside = [("+" if x == first else "-", body[len(start) :]) for x, body in own]
+        found.append((first, f"{start}({added(inside)[0]})"))
+    return sorted(found, key=lambda term: term[0] == "-")
+
+
+_FRONT = re.compile(r"([\w.]+(/\d+)? \* )+")
+
+
+def is_call(spelled: str) -> bool:
+    """Whether a function is spelled as the call of one, such as `exp({0})`."""
+    return re.fullmatch(r"\w+\((\{\d\}(, )?)+\)", spelled) is not None
+
+
 def filled(spelled: str, parts: Sequence[Text]) -> Text:
     """A function by what it is; arguments of a call need no parentheses."""
-    call = spelled.endswith(")") and re.fullmatch(r"\w+\((\{\d\}(, )?)+\)", spelled)
-    texts = [text if call else tight((text, level), ATOM) for text, level in parts]
+    bare = [text for text, _ in parts]
+    text = spell(spelled, bare, [tight(part, ATOM) for part in parts])
     whole = SUM if " - " in re.sub(r"\(.*\)", "", spelled) else PRODUCT
-    return spelled.format(*texts), ATOM if call else whole
+    return text, ATOM if is_call(spelled) else whole
+
+
+def spell(spelled: str, bare: Sequence[str], tight: Sequence[str]) -> str:
+    """Fill in arguments: bare where a call has nothing else in it, tight elsewhere."""
+    alone = re.sub(r"(?<=\w\()\{(\d)\}(?=\))", r"{bare[\1]}", spelled)
+    several = re.sub(r"\{(\d)\}", r"{bare[\1]}", spelled)
+    return (several if is_call(spelled) else alone).format(*tight, bare=bare)
 
 
 def _is_sum(text: str) -> bool:
     """Whether all of a text is a sum in parentheses, without conditions."""
     starts = text.startswith("(sum_") and not text.startswith("(sum_{")
-    return starts and _is_enclosed(text)
+    return starts and _STARTS.match(text, 1) is not None and _is_enclosed(text)
+
+
+def bare_text(text: str) -> str:
+    """A text without parentheses around all of it."""
+    return text[1:-1] if _is_enclosed(text) else text
 
 
 def _is_enclosed(text: str) -> bool:
@@ -79,9 +132,8 @@ def _below(under: Sequence[Text]) -> str:
     """Join divisors; a product among them needs no parentheses of its own."""
     if len(under) == 1:
         return tight(under[0], POWER)
-    rest = ("-", "sum_")
     flat = [
-        level == PRODUCT and " / " not in text and not text.startswith(rest)
+        level == PRODUCT and " / " not in text and not _STARTS.match(text)
         for text, level in under
     ]
     texts = [
@@ -117,5 +169,5 @@ def _grouped(text: str) -> str:
 
 def tight(text: Text, level: int) -> str:
     """Put a text into parentheses where it holds together less than `level` asks."""
-    sigma = level == PRODUCT and text[0].startswith(("sum_", "-"))
+    sigma = level == PRODUCT and _STARTS.match(text[0])
     return f"({text[0]})" if text[1] < level or sigma else text[0]

@@ -103,8 +103,11 @@ def _entry(node: Node, at: Sequence[Index], spell: Spell) -> str:
 
 
 def subscript(name: str, indices: Sequence[object]) -> str:
-    """Return `name[i, j]`, or the name alone for a scalar."""
-    return f"{name}[{', '.join(map(str, indices))}]" if indices else name
+    """Return `name[i, j]`, or the name alone for a scalar; of a row `name[0, j]`."""
+    if not indices:
+        return name
+    start = f"{name[:-1]}, " if name.endswith("]") else f"{name}["
+    return f"{start}{', '.join(map(str, indices))}]"
 
 
 def constraint_text(kind: str, index: Index) -> str:

@@ -95,7 +95,8 @@ def lower(
     names = Names([*reserved, *plan.inputs, *plan.symbols, *LAZY])
     draft = Draft(slow_at, names, in_blocks)
     flags = [fresh] * len(roots) if isinstance(fresh, bool) else list(fresh)
-    results = Lowering(plan, draft).run(flags, variables)
+    lowering = Lowering(plan, draft)
+    results = lowering.run(flags, variables)
     results = slice_alike(draft, results, plan)
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
@@ -104,7 +105,8 @@ def lower(
     sizes = known if in_blocks else {}
     named = naming.name, naming.again, [*plan.named.values()]
     code = rewritten(code, Scene(known, sizes, *named, along=along))
-    return _counting(_computing(code), counted or {})
+    code = _counting(_computing(code), counted or {})
+    return replace(code, called=naming.called(lowering.straight))
 
 
 def _computing(code: Code) -> Code:
@@ -171,6 +173,13 @@ class Lowering:
                 shared[expr.base] = None
             results.append(Result(root, expr.array, own))
         return results
+
+    @property
+    def straight(self) -> set[Node]:
+        """The nodes whose values have all of their axes, in their order."""
+        values = self.values.items()
+        found = {x for x, own in values if own.labels == (*range(x.order),)}
+        return found.difference(node for node, _ in self._turned)
 
     # One node
 

@@ -8,7 +8,7 @@ what the value is, for one line a term. Nothing here changes how a value is comp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.array_names import arithmetic_name, read_name
@@ -109,6 +109,16 @@ class Naming:
             elif step.node is not None and step.array in self._uses:
                 self._values.setdefault(step.node, self._placed(step.array))
         return self.lines, self._returned(results)
+
+    def called(self, among: Container[Node]) -> dict[Node, str]:
+        """The nodes, of some, whose values have names."""
+        found = {
+            node: value.op.name
+            for node, value in self._values.items()
+            if isinstance(value.op, Variable) and node in among
+        }
+        calls = self.plan.expansions.items()
+        return found | {call: found[node] for call, node in calls if node in found}
 
     def name(self, k: int) -> str:
         """A new name for result `k`."""

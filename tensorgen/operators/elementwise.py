@@ -38,6 +38,7 @@ _ROWS = (
         "1 / np.expm1({0})",
         extreme=(-1000.0, -40.0, 1e-12),
         traits="internal",
+        spelled="1 / expm1({0})",
         safe=(0, 1),
     ),
     # (exp(x) - 1) / x, and the integral of s**x * exp(y * s) over s from 0 to 1.
@@ -82,6 +83,7 @@ _ROWS = (
         (-4.0, -1.7, -0.7, -0.4, -0.1),
         (-1000.0, -40.0, -1e-8),
         traits="internal",
+        spelled="log(1 - exp({0}))",
         safe=(0, -1),
     ),
     # log(1 - exp(-exp(x))).
@@ -91,6 +93,7 @@ _ROWS = (
         "_log_icloglog({0})",
         extreme=(-1000.0, -40.0, -1e-8, 1e-8, 6.0),
         traits="internal",
+        spelled="log(1 - exp(-exp({0})))",
     ),
     Row(
         "log_cosh",
@@ -98,6 +101,7 @@ _ROWS = (
         "_log_cosh({0})",
         extreme=WIDE,
         traits="even log internal",
+        spelled="log(cosh({0}))",
     ),
     # The exponential, but so small that its cube is finite: times 0 it is 0.
     Row(
@@ -105,20 +109,36 @@ _ROWS = (
         ("finite_exp(x)",),
         "_finite_exp({0})",
         traits="internal",
+        spelled="exp({0})",
         ends=(0, None),
     ),
     # The same of what is known to be at most 0, the largest exponent taken off.
-    Row("low_exp", ("low_exp(x)",), "np.exp({0})", traits="internal", ends=(0, None)),
+    Row(
+        "low_exp",
+        ("low_exp(x)",),
+        "np.exp({0})",
+        traits="internal",
+        spelled="exp({0})",
+        ends=(0, None),
+    ),
     # The same for what may be large itself: it is held only where times 0 would matter.
     Row(
         "large_exp",
         ("large_exp(x)",),
         "_large_exp({0})",
         traits="internal",
+        spelled="exp({0})",
         ends=(0, None),
     ),
     # A number that the function does not depend on: it has no derivative.
-    Row("level", ("0",), "_finite({0})", traits="odd log internal", ends=(0, 0)),
+    Row(
+        "level",
+        ("0",),
+        "_finite({0})",
+        traits="odd log internal",
+        spelled="{0}",
+        ends=(0, 0),
+    ),
     # The number itself where no infinite one counts: times 0 it is 0.
     Row(
         "finite",
@@ -129,7 +149,7 @@ _ROWS = (
         ends=(0, 0),
     ),
     # What divides where there may be nothing to add up.
-    Row("nonzero", ("1",), "_nonzero({0})", traits="odd internal"),
+    Row("nonzero", ("1",), "_nonzero({0})", traits="odd internal", spelled="{0}"),
     Row(
         "log2",
         ("1 / (x * log(2))",),
@@ -200,6 +220,7 @@ _ROWS = (
         "_xlogy({0}, {0})",
         POSITIVE,
         traits="internal",
+        spelled="{0} * log({0})",
         safe=(0, 1),
     ),
     # x * log(x / y), and 0 where x is 0.
@@ -276,6 +297,7 @@ _ROWS = (
         extreme=(-1000.0, -40.0, 40.0, 1000.0),
         safe=(0, 1),
         traits="odd internal",
+        spelled="1 / sinh({0})",
     ),
     Row(
         "tanh",
@@ -309,6 +331,7 @@ _ROWS = (
         POSITIVE,
         (1e-12, 1e6),
         traits="internal",
+        spelled="acosh(1 + {0})",
         safe=(0, 1),
     ),
     Row(

@@ -20,8 +20,10 @@ from tensorgen.ir.formula_text import (
     PRODUCT,
     SUM,
     Text,
+    added,
     assembled,
     filled,
+    gathered,
     number,
     tight,
 )
@@ -61,11 +63,9 @@ from tensorgen.operators.external_calls import external_of, is_external
 from tensorgen.operators.promise_calls import bare, is_promise
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
 from tensorgen.operators.told_places import (
-    ELSEWHERE,
-    OUTSIDE,
     is_sure,
+    is_zero,
     named_entries,
-    tied_axes,
 )
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
@@ -101,24 +101,6 @@ def equations(
         for name, node in named
     ]
     return lines + printer.explained()
-
-
-def inlined(
-    name: str, node: Node, names: Mapping[Node, str] | None = None, most: int = 150
-) -> str | None:
-    """Return `name[i, j] = ...` with nothing but given names in it.
-
-    What is zero wherever some axes differ is told of places where they do not. None
-    where that takes more than so many operations, or other names.
-    """
-    printer = FormulaPrinter([node], names or {}, [name], apart=False)
-    if printer.weights[node] > most:
-        return None
-    at, fixed = tied_axes(printer.axes(node), node)
-    text = f"{subscript(name, at)} = {printer.body(node, at)}"
-    if printer.where:  # arguments of functions, without a name
-        return None
-    return text + ELSEWHERE * fixed + OUTSIDE * printer.reaches_out
 
 
 def dump(nodes: Iterable[Node]) -> str:
@@ -350,17 +332,18 @@ class FormulaPrinter:
 
     def sum(self, node: Sum, at: Sequence[Index]) -> Text:
         """A sum, positive terms first."""
-        text = ""
-        positive_first = sorted(node.terms, key=lambda term: term.coefficient < 0)
-        for coefficient, term, labels in positive_first:
-            part = self.value(term, [at[label] for label in labels])
-            size = abs(coefficient)
-            body = tight(part, PRODUCT)
-            if size != 1:
+        terms = [(c, x, [at[label] for label in labels]) for c, x, labels in node.terms]
+        if any(not index.terms for index in at):
+            terms = [own for own in terms if not is_zero(own[1], own[2])]
+        if len(terms) == 1 and terms[0][0] == 1:
+            return self.value(*terms[0][1:])
+        signed = []
+        for coefficient, term, place in sorted(terms, key=lambda term: term[0] < 0):
+            body = tight(self.value(term, place), PRODUCT)
+            if (size := abs(coefficient)) != 1:
                 body = number(size) if body == "1" else f"{number(size)} * {body}"
-            sign = "-" if coefficient < 0 else "+"
-            text += f" {sign} {body}" if text else ("-" if sign == "-" else "") + body
-        return text, SUM
+            signed.append(("-" if coefficient < 0 else "+", body))
+        return added(signed if self.apart else gathered(signed))
 
     def map(self, node: Map, at: Sequence[Index]) -> Text:
         """An elementwise function."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from tensorgen.ir.aliases import Aliases
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.formula_text import number
+from tensorgen.ir.formula_text import is_call, number, spell
 from tensorgen.ir.index_text import solved_labels
 from tensorgen.ir.nodes import (
     Affine,
@@ -225,8 +225,10 @@ class _Writer:
         if row.spelled == "{0}":  # what guards a value is not said of it
             return replace(parts[0], labels=axes)
         if row.spelled or (row.boolean and row.arity == 2):
-            texts = [enclosed(part.text, part.level, ATOM) for part in parts]
-            return Part(axes, (row.spelled or row.numpy).format(*texts), SUM)
+            tight = [enclosed(part.text, part.level, ATOM) for part in parts]
+            spelled = row.spelled or row.numpy
+            text = spell(spelled, [part.text for part in parts], tight)
+            return Part(axes, text, ATOM if is_call(spelled) else SUM)
         texts = [part.text for part in parts]
         return Part(axes, f"{node.function}({', '.join(texts)})", ATOM)
 

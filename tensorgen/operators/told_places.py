@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.index_text import Index
 from tensorgen.ir.nodes import (
     Affine,
     Atom,
+    Constraint,
     Input,
     Label,
     Lookup,
@@ -33,6 +34,79 @@ def tied_axes(axes: Sequence[Index], node: Node) -> tuple[list[Index], bool]:
             at[second] = at[first] + Index.constant(offset)
             fixed.add(second)
     return at, bool(fixed)
+
+
+_MOST_PLACES = 12
+
+
+def told_apart(node: Node, names: Container[Node]) -> list[dict[int, Dim]]:
+    """The places along some axes outside of which entries are zero, if they are few.
+
+    Such as parameters that one vector holds: `grad[0]` and `grad[1]`. What has `names`
+    is not looked into.
+    """
+    places = _places(node, names)
+    first = places[0] if 0 < len(places) <= _MOST_PLACES else {}
+    axes = [axis for axis in first if all(axis in own for own in places)]
+    found = _unlike({axis: own[axis] for axis in axes} for own in places)
+    return sorted(filter(None, found), key=lambda own: [*map(str, own.values())])
+
+
+def _places(node: Node, names: Container[Node]) -> list[dict[int, Dim]]:
+    """The numbers of axes that each term of a node has entries at."""
+    if isinstance(node, Sum):
+        return _unlike(
+            {labels[axis]: place for axis, place in own.items()}
+            for _, term, labels in node.terms
+            for own in ([{}] if term in names else _places(term, names))
+        )
+    found = [dict[int, Dim]()]
+    if isinstance(node, Product):
+        found = [dict(_numbers(node.constraints, node.order))]
+        for part, labels in node.factors:
+            if part in names or all(x >= node.order for x in labels):
+                continue
+            inner = _unlike(
+                {labels[a]: x for a, x in own.items() if labels[a] < node.order}
+                for own in _places(part, names)
+            )
+            found = _unlike({**own, **more} for own in found for more in inner)
+    return found
+
+
+def _unlike(places: Iterable[dict[int, Dim]]) -> list[dict[int, Dim]]:
+    """Places, each once: no more than show that they are many."""
+    found = {tuple(sorted(own.items(), key=lambda x: x[0])): own for own in places}
+    return [*found.values()][: _MOST_PLACES + 1]
+
+
+def _numbers(
+    constraints: Sequence[Constraint], order: int
+) -> Iterator[tuple[int, Dim]]:
+    """The axes that deltas give numbers."""
+    for kind, (terms, const) in constraints:
+        if kind == "eq" and len(terms) == 1:
+            ((atom, scale),) = terms
+            if not isinstance(atom, Lookup) and atom < order and abs(scale) == 1:
+                yield atom, const * -scale
+
+
+def is_zero(node: Node, at: Sequence[Index]) -> bool:
+    """Whether deltas say that there is nothing at some numbers of axes."""
+    if isinstance(node, Sum):
+        terms = node.terms
+        return all(is_zero(term, [at[x] for x in labels]) for _, term, labels in terms)
+    if not isinstance(node, Product):
+        return False
+    for axis, place in _numbers(node.constraints, node.order):
+        gap = at[axis] - Index.constant(place)
+        if not gap.terms and gap.const != Dim.of(0):
+            return True
+    return any(
+        is_zero(part, [at[x] for x in labels])
+        for part, labels in node.factors
+        if all(x < node.order for x in labels)
+    )
 
 
 _Tie = tuple[int, int, Dim]

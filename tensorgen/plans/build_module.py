@@ -34,7 +34,7 @@ from tensorgen.emit.unknown_solvers import Solver
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import HURRIED
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, children, entries, inputs_of, topological
+from tensorgen.ir.nodes import Node, children, entries, inputs_of
 from tensorgen.lang import ElaboratedFunction, ElaboratedUnknown
 from tensorgen.lower import lower
 from tensorgen.passes.context import Plan
@@ -45,11 +45,18 @@ from tensorgen.plans.formulas import (
     Teller,
     cost_of,
     equation_of,
-    formulas_of,
+    results_of,
     steps_of,
     text_of,
+    words_of,
 )
-from tensorgen.plans.lowered_functions import Form, Made, of_choices, smallest
+from tensorgen.plans.lowered_functions import (
+    Form,
+    Made,
+    fullest,
+    of_choices,
+    smallest,
+)
 from tensorgen.plans.planned import Member, PlannedFunction
 from tensorgen.plans.planner import known_sizes
 from tensorgen.plans.problem_plans import (
@@ -148,9 +155,11 @@ class ModuleBuilder:
         found = {planned.name: self.function(planned) for planned in plans}
         own: dict[str, dict[str, Made]] = {}
         for planned in plans:
-            if not planned.members:
-                name, lowered = planned.name, self.lowering(planned)
-                row = Made(planned, found[name], self.made[name], lowered)
+            name, lowered = planned.name, self.lowering(planned)
+            row = Made(planned, found[name], self.made[name], lowered)
+            if planned.members:
+                found[name] = self._told(found[name], row, None)
+            else:
                 own.setdefault(planned.source.spec.name, {})[name] = row
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
         private: set[str] = set()
@@ -159,6 +168,8 @@ class ModuleBuilder:
             whole |= share_blocks(formula, whole, self.backend, private)
             found |= {name: one.function for name, one in whole.items()}
             found |= share_code(whole, self.hints, self.backend, fixed, private)
+            lead = fullest(whole.values())
+            found |= {x: self._told(found[x], one, lead) for x, one in whole.items()}
         return tuple(
             _checked(found[planned.name], size_checks(planned.source))
             for planned in plans
@@ -284,7 +295,7 @@ class ModuleBuilder:
             holds=most,
         )
         price = cost_of(cost_line(code.code, most, sizes), plan)
-        whole = replace(self._told(planned, plan, body, holders), cost=price)
+        whole = replace(self._made(planned, body, holders), cost=price)
         if not planned.members:
             return whole
         left = iter(code.returns)
@@ -293,20 +304,15 @@ class ModuleBuilder:
         for one, (objects, _) in zip(members, made, strict=True):
             texts = tuple(text for k in one.places for text in returns[k])
             alone = replace(body, returns=texts)
-            of_one = self._told(one.planned, plan.at(one.places), alone, objects)
-            results.append((one.name, of_one))
+            results.append((one.name, self._made(one.planned, alone, objects)))
         return replace(whole, results=tuple(results))
 
-    def _told(
-        self,
-        planned: PlannedFunction,
-        plan: Plan,
-        body: Body,
-        holders: tuple[Holder, ...],
+    @staticmethod
+    def _made(
+        planned: PlannedFunction, body: Body, holders: tuple[Holder, ...]
     ) -> Function:
-        """A function with all that its text says beside its statements."""
+        """A function with what is said of it beside its statements, formulas apart."""
         function = planned.source
-        texts, left = self._formulas(planned, plan, body)
         return Function(
             function.spec.name,
             planned.kind,
@@ -315,49 +321,55 @@ class ModuleBuilder:
             function.node.dims,
             body,
             function.spec.doc,
-            (*text_of(function), *self._cited(function, texts)),
-            tuple(texts),
-            left,
-            planned.order,
-            holders,
+            text_of(function),
+            order=planned.order,
+            holders=holders,
         )
 
-    def _formulas(
-        self, planned: PlannedFunction, plan: Plan, body: Body
-    ) -> tuple[list[str], bool]:
-        """What is returned, as far as it is not told elsewhere; whether more is."""
-        function = planned.source
-        own = planned.kind.beside or (planned.kind is VALUE and not function.results)
+    def _told(self, function: Function, made: Made, lead: Made | None) -> Function:
+        """A function with formulas of what it returns, unless others tell them.
+
+        It may be made of pieces of another one, the `lead` of its formula.
+        """
+        planned, source = made.planned, made.planned.source
+        own = planned.kind.beside or (planned.kind is VALUE and not source.results)
         if own:  # its parts are functions too; the text of the function is its value
-            return [], False
-        names = self.visible(function)
-        by_index = "[" in " ".join(text_of(function))
-        formulas = list(formulas_of(plan, names))
-        ways = [zip(planned.root_names, formulas, strict=True)]
-        if all(len(part) == 1 for part in plan.parts):
-            computed = [part[0] for part in plan.parts]
-            ways.append(zip(planned.root_names, computed, strict=True))
-        words = self._words(
-            [node for part in (plan.formulas, plan.roots) for node in part], names, body
+            return function
+        names = self.visible(source)
+        teller = Teller(
+            names,
+            self._words(function, made, lead, names),
+            "[" in " ".join(text_of(source)),
+            LINES_OF_FORMULAS,
         )
-        teller = Teller(names, words, by_index, LINES_OF_FORMULAS)
-        told = teller.all(list(zip(*ways, strict=True)))
-        return [line for row in told for line in row or ()], None in told
+        told = [
+            teller.equations(result)
+            for result in results_of(function, made, lead, names)
+        ]
+        texts = [line for row in told for line in row or ()]
+        return replace(
+            function,
+            formula=(*function.formula, *self._cited(source, texts)),
+            derivatives=tuple(texts),
+            more=None in told,
+        )
 
     def _words(
         self,
-        roots: Sequence[Node],
+        function: Function,
+        made: Made,
+        lead: Made | None,
         names: Mapping[Node, str],
-        body: Body,
-    ) -> dict[Node, str]:
-        """Values that the code of a function names, by what they are called there."""
-        bound = {*re.findall(r"^ *(\w+) = ", "\n".join(body.lines), re.MULTILINE)}
+    ) -> list[dict[Node, str]]:
+        """Values by what code calls them: those that are an idea alone, then all."""
+        found = words_of(function, made, lead)
+        taken = {*names.values()}
+        found = {
+            x: word for x, word in found.items() if x not in names and word not in taken
+        }
         graph = self.graph
         called = {**graph.derived, **graph.suggestions, **graph.names}
-        below = topological(roots)
-        found = {x: called[x] for x in below if x in called and x not in names}
-        taken = {*names.values()}
-        return {x: word for x, word in found.items() if word in bound - taken}
+        return [{x: word for x, word in found.items() if called.get(x) == word}, found]
 
     def visible(self, function: ElaboratedFunction) -> dict[Node, str]:
         """The named values that a reader of a function's docstring has seen."""

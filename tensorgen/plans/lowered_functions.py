@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.forms import Places
@@ -13,6 +14,7 @@ from tensorgen.calculus.kinds import GRADIENT, HESSIAN, JACOBIAN, VALUE, Kind
 from tensorgen.emit import returned
 from tensorgen.emit.interface import Choice, Function, Holder, Parameter
 from tensorgen.ir.dims import Dim
+from tensorgen.ir.nodes import Node
 from tensorgen.passes.context import Plan
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.problem_plans import Lowered
@@ -111,6 +113,15 @@ class Made:
 
         return [[*map(stored, form.holders)] for form in self.function.forms]
 
+    def roots_of(self, other: Made) -> tuple[Node, ...]:
+        """What another function computes for its results, if that returns them all."""
+        places = other.places
+        if other is self or not self.words or not {*self.words} <= {*places}:
+            return self.forms[0].plan.roots
+        roots = other.forms[0].plan.roots
+        return tuple(roots[k] for word in self.words for k in places[word])
+
+    @cached_property
     def whole(self) -> tuple[Code, Places]:
         """The code of all forms at once, and where the arrays of each result are."""
         first, *others = self.forms
@@ -146,6 +157,12 @@ class Made:
             and self.structures == other.structures
             and all(len(places[x]) == len(own[x]) for x in own)
         )
+
+
+def fullest(made: Iterable[Made]) -> Made | None:
+    """The function that returns most of what functions share."""
+    plain = [own for own in made if own.words]
+    return max(plain, key=lambda own: len(own.words), default=None)
 
 
 def _words(kind: Kind) -> list[str]:

@@ -29,7 +29,7 @@ from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import Body, Function, Private, chosen, every
 from tensorgen.plans.block_functions import block_functions
 from tensorgen.plans.formulas import cost_of
-from tensorgen.plans.lowered_functions import SHARED, Form, Made, listed
+from tensorgen.plans.lowered_functions import SHARED, Form, Made, fullest, listed
 from tensorgen.spec.names import unused
 
 
@@ -46,14 +46,14 @@ def share_code(
     those of the user; what is `taken` are private functions, these among them then.
     """
     plain = {name: own for name, own in made.items() if own.words}
-    if len(plain) < 2:
+    most = fullest(made.values())
+    if most is None or len(plain) < 2:
         return {}
-    most = max(plain.values(), key=lambda own: len(own.words))
     like = {name: own for name, own in plain.items() if own.is_like(most)}
     asked = {
         own.planned.name: Asked(own.codes, own.words) for own in (most, *like.values())
     }
-    whole, places = most.whole()
+    whole, places = most.whole
     inputs = [p.name for p in every(most.planned.parameters)]
     found = outlined(whole, places, asked, sizes, inputs, most.built, fixed)
     if found is None:
