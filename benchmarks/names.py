@@ -3,8 +3,10 @@
 Generic names say of what kind a value is (`weighted_2`, `product`), vague ones that,
 and of what one operand (`weighted_X`, `X_sum`). The others are the user's, those of
 derivatives, or say all of what is done. Counted are the names that functions bind, of
-the examples, the gallery and each Nth spec of tests/corpus, and among them those that
-claim what is not done (tests/name_claims.py). It writes benchmarks/results/names.txt.
+the examples and the gallery, of the specs in benchmarks/new_specs.txt, which were
+written without a look at what is emitted, and of each Nth spec of tests/corpus; and
+among them those that claim what is not done (tests/name_claims.py). It writes
+benchmarks/results/names.txt.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import report
 from ablation import specs
@@ -22,9 +25,11 @@ from ablation import specs
 from tensorgen.errors import Source, SpecError
 from tensorgen.operators.word_shapes import is_generic, says_little
 from tensorgen.pipeline import compile_spec
+from tests.corpus.run import parsed
 from tests.name_claims import false_claims
 
 KINDS = ("generic", "vague", "other")
+NEW = report.ROOT / "benchmarks" / "new_specs.txt"
 MOST = 12
 """So many of the generic names are listed."""
 _WORDS = ("masked", "selected", "columns", "value", "stored", "kept", "space")
@@ -51,32 +56,80 @@ def names(text: str) -> Iterator[str]:
         yield from sorted(x for x in stored - given if len(x) > _SHORT)
 
 
-def counted(every: int) -> list[str]:
-    """The lines of the table."""
-    found: dict[str, Counter[str]] = {one: Counter() for one in KINDS}
-    modules = false = 0
-    for name, text in specs(every).items():
+@dataclass
+class Count:
+    """What the names of some modules are like."""
+
+    modules: int = 0
+    false: int = 0
+    found: dict[str, Counter[str]] = field(
+        default_factory=lambda: {one: Counter() for one in KINDS}
+    )
+
+    def add(self, name: str, text: str) -> None:
+        """Count the names of the module of a spec, if there is one."""
         source = Source(f"{name}.yaml", text)
         try:
             files = compile_spec(
                 source, ["numpy"], "cross-country", False, support="shared"
             )
         except SpecError:
-            continue
-        modules += 1
+            return
+        self.modules += 1
         module = next(iter(files.values()))
-        false += len([*false_claims(module, text)])
+        self.false += len([*false_claims(module, text)])
         for own in names(module):
-            found[kind(own)][re.sub(r"(_\d+)+$", "", own)] += 1
-    every_name = sum(own.total() for own in found.values())
-    lines = [f"{every_name} names in {modules} modules"]
-    lines += [
-        f"{one:10}{own.total():7}{own.total() / every_name:8.1%}"
-        for one, own in found.items()
+            self.found[kind(own)][re.sub(r"(_\d+)+$", "", own)] += 1
+
+    @property
+    def every(self) -> int:
+        """How many names there are."""
+        return sum(own.total() for own in self.found.values())
+
+
+def counted(every: int) -> list[str]:
+    """The lines of the table."""
+    shown = {**specs_of("examples"), **specs_of("examples/gallery")}
+    new = parsed("new", NEW.read_text(encoding="utf-8"))
+    corpus = {name: text for name, text in specs(every).items() if name not in shown}
+    groups = {
+        "gallery": shown,
+        "new": {spec.name: spec.text for spec in new},
+        "corpus": corpus,
+    }
+    counts = {}
+    for group, texts in groups.items():
+        counts[group] = own = Count()
+        for name, text in texts.items():
+            own.add(name, text)
+    both = counts["gallery"], counts["new"]
+    lines = [f"{'':16}{'modules':>9}{'names':>7}{'generic':>9}{'vague':>8}{'false':>7}"]
+    for title, parts in {
+        **{group: (own,) for group, own in counts.items()},
+        "gallery and new": both,
+    }.items():
+        total = sum(own.every for own in parts)
+        shares = [
+            sum(own.found[one].total() for own in parts) / total for one in KINDS[:2]
+        ]
+        modules, false = (
+            sum(getattr(own, one) for own in parts) for one in ("modules", "false")
+        )
+        lines.append(
+            f"{title:16}{modules:9}{total:7}{shares[0]:9.1%}{shares[1]:8.1%}{false:7}"
+        )
+    most = sum((own.found["generic"] for own in counts.values()), Counter[str]())
+    return [
+        *lines,
+        "",
+        *(f"{name:24}{count:7}" for name, count in most.most_common(MOST)),
     ]
-    most = found["generic"].most_common(MOST)
-    lines.append(f"{'false':10}{false:7}")
-    return [*lines, "", *(f"{name:24}{count:7}" for name, count in most)]
+
+
+def specs_of(folder: str) -> dict[str, str]:
+    """The texts of the specs in a folder, by name."""
+    paths = sorted((report.ROOT / folder).glob("*.yaml"))
+    return {path.stem: path.read_text(encoding="utf-8") for path in paths}
 
 
 def main(arguments: list[str]) -> None:

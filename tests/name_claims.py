@@ -36,7 +36,7 @@ CLAIMS: dict[str, str] = {
     "total": rf"\+|-|@|{SUMS}",
     "over": r"/|inverse|inv\b|solve|\*\*",
     "ratio": r"/|inverse|inv\b|\*",
-    "inv": r"/|inverse|inv\b|solve|\*\*|norm",
+    "inv": r"/|inverse|inv\b|solve|\*\*|norm|exp.* -",  # 1 / s is exp(-log_s)
     "squared": r"\*\*|\*|@|square|dot|distances|norm",
     "cubed": r"\*\*|\*",
     "fourth": r"\*\*|\*",
@@ -46,16 +46,16 @@ CLAIMS: dict[str, str] = {
     "log": r"log|where|expit",
     "neg": r"-",
     "twice": r"\b2\b|\b2\.0\b",
-    "half": r"0\.5|/",
+    "half": r"0\.5|/|sqrt.*0\.25",
     "product": rf"@|\*|/|{SUMS}|solve",
     "weighted": rf"@|\*|/|{SUMS}|solve|where|tri",
     "scaled": r"\*|/|-",
-    "solved": r"solve|inv|@",
+    "solved": r"solve|inv|@|tensordot",
     "gathered": r"\[|take",
     "scattered": r"by_key|add\.at|bincount|\[",
     "by": r"by_key|add_?\.?at|bincount|\[|take",
     "masked": r"where|tri|&|mask|\*|\[",
-    "padded": r"pad|zeros|\[",
+    "padded": r"pad|zeros|ones|concatenate|\[",
     "joined": r"concatenate|stack|zeros|full|\[|\+",
     "sym": r"\+",
     "skew": r"-",
@@ -75,12 +75,16 @@ def false_claims(text: str, words: str) -> Iterator[str]:
         if not isinstance(function, ast.FunctionDef):
             continue
         for name, made in _made(function).items():
+            if name in users:
+                continue
             operations = " ".join(x for one in made for x in _operations(one))
             read = users | {x for one in made for x in _names(one)}
             if operations in ("", FILL) or (
                 says_little(name) and any(map(is_generic, read))
             ):
                 continue  # what has no word may stand for what the name tells of
+            if _leaves_out(name, made):
+                yield f"{function.name}: {name} = {'; '.join(map(ast.unparse, made))}"
             for claim in _claims(name, read - {name}):
                 if not re.search(CLAIMS[claim], operations):
                     shown = "; ".join(map(ast.unparse, made))
@@ -105,8 +109,9 @@ def _made(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
             ):
                 changed = ast.BinOp(left=ast.Name(id=name), op=op, right=value)
                 found.setdefault(name, []).append(changed)
-            case ast.Expr(value=ast.Call(args=[ast.Name(id=name), *_]) as call):
-                found.setdefault(name, []).append(call)
+            case ast.Expr(value=ast.Call(args=[shown, *_]) as call):
+                if name := _viewed(shown):
+                    found.setdefault(name, []).append(call)
             case _:
                 pass
     return {
@@ -114,6 +119,19 @@ def _made(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
         for name, made in found.items()
         if not any(_is_told(value) for value in made)
     }
+
+
+def _viewed(value: ast.expr) -> str:
+    """The name of the array that a view shows: `x` of `x.transpose(1, 0)`."""
+    match value:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=inner) | ast.Subscript(value=inner):
+            return _viewed(inner)
+        case ast.Call(func=ast.Attribute(value=inner)):
+            return _viewed(inner)
+        case _:
+            return ""
 
 
 def _is_told(value: ast.expr) -> bool:
@@ -147,6 +165,26 @@ def _names(value: ast.expr) -> Iterator[str]:
             yield one.id
         elif isinstance(one, ast.Attribute):
             yield one.attr
+
+
+def _leaves_out(name: str, made: list[ast.expr]) -> bool:
+    """Whether a name tells the sum of one array, where it is multiplied by others."""
+    summed = name.removeprefix("sum_")
+    read = {x for one in made for x in _names(one)}
+    products = [
+        one
+        for value in made
+        for one in ast.walk(value)
+        if (isinstance(one, ast.BinOp) and isinstance(one.op, ast.MatMult))
+        or (isinstance(one, ast.Call) and ast.unparse(one.func) == "np.vdot")
+    ]
+    factors = [side for one in products for side in _sides(one)]
+    others = {x for side in factors for x in _names(side)} - {summed}
+    return summed != name and summed in read and bool(others - {"np", "parts"})
+
+
+def _sides(one: ast.BinOp | ast.Call) -> list[ast.expr]:
+    return [one.left, one.right] if isinstance(one, ast.BinOp) else one.args
 
 
 def _claims(name: str, known: set[str]) -> list[str]:

@@ -25,6 +25,8 @@ def test_names_claim_what_is_done(name: str) -> None:
         ("inv_x_squared = inv_x**2", False),
         ("x_minus_y = x - y", False),
         ("neg_jac_z = x * y", False),
+        ("sum_x = x @ y", True),
+        ("sum_x_squared = x @ x", False),
     ],
 )
 def test_a_false_claim_is_seen(line: str, claims: bool) -> None:

@@ -11,10 +11,11 @@ from tensorgen.calculus.recurrence_derivatives import Tangents
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, is_zero, topological
-from tensorgen.operators.called_values import JACOBIAN, TANGENT, call_derivative
+from tensorgen.operators.called_values import call_derivative
 from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.solved_arrays import is_unknown
+from tensorgen.operators.word_shapes import JACOBIAN, TANGENT
 
 
 def pushforward(

@@ -13,11 +13,12 @@ from tensorgen.calculus.recurrence_derivatives import Cotangents
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, children, is_zero, topological
-from tensorgen.operators.called_values import ADJOINT, call_derivative
+from tensorgen.operators.called_values import call_derivative
 from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.solved_arrays import is_unknown
 from tensorgen.operators.table import Transfer
+from tensorgen.operators.word_shapes import ADJOINT
 
 
 def pullback(

@@ -9,7 +9,7 @@ from math import prod
 
 from tensorgen.errors import suggest
 from tensorgen.ir.dims import ONE, tuple_text
-from tensorgen.ir.nodes import Input
+from tensorgen.ir.nodes import Input, children
 from tensorgen.lang import (
     binding_calls,
     conditions,
@@ -22,6 +22,7 @@ from tensorgen.lang import (
 from tensorgen.lang.bind_arguments import bind, counted
 from tensorgen.lang.scope import Implicit, Macro, Names, Record, Thing
 from tensorgen.lang.statement import Statement
+from tensorgen.operators.called_values import call_result
 from tensorgen.operators.functions import FUNCTIONS, Function
 from tensorgen.operators.functions.array import Array, Misuse, union
 from tensorgen.operators.reshape import reshape
@@ -253,4 +254,10 @@ def _expanded(
     names = Names({} if macro.shipped else e.names.file, local, _variables(local))
     callers = (*e.callers, (macro, e.expression.span(tree)))
     inner = type(e)(e.session, macro.body, names, callers, e.depth)
-    return inner.elaborate(()), inner.record
+    value = inner.elaborate(())
+    graph = e.session.graph
+    if value is not None and macro.shipped and values:
+        call_result(graph, macro.name, values[0].node, value.node)
+    elif value is not None and not macro.shipped and children(value.node):
+        graph.suggest(value.node, macro.name)
+    return value, inner.record

@@ -45,7 +45,13 @@ from tensorgen.lower.drafted_arrays import is_at_hand, unscaled, users_first
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.step_loops import looped
 from tensorgen.lower.value_names import Names, call_word, stem
-from tensorgen.operators.word_shapes import fits, power_word, says_little
+from tensorgen.operators.word_shapes import (
+    LONGER,
+    fits,
+    is_derivative,
+    power_word,
+    says_little,
+)
 from tensorgen.operators.words import describe
 
 WORTH_A_NAME = 10
@@ -391,9 +397,12 @@ class Naming:
         return [name for name in names if name] or ["value"]
 
     def _says_little(self, node: Node) -> bool:
-        """Whether nothing says what a node is, or others have all such names."""
+        """Whether nothing says in short what a node is, or others have such names."""
         names = self._names_for(node)
-        return says_little(names[0]) or not any(map(self.names.is_free, names))
+        multiple = names[0].startswith(("half_", "twice_"))
+        plain = not (multiple and is_derivative(names[0].partition("_")[2]))
+        told = plain and fits(names[0]) and not says_little(names[0])
+        return not (told and any(map(self.names.is_free, names)))
 
     def _words(self, one: Array, value: Array) -> list[str]:
         """What a value that is of no node is called, a power after its base."""
@@ -402,8 +411,12 @@ class Naming:
         if base is not None and isinstance(one.op, Power) and not stem(value.args[0]):
             told = describe(base, self._name_of)
             words += [power_word(word, one.op.exponent) for word in told]
+        elif isinstance(one.op, Power) and (own := stem(value.args[0])):
+            words.append(power_word(self.names.stems.get(own, own), one.op.exponent))
         words += [call_word(value), arithmetic_name(value)]
-        return [word for word in words if word and fits(word)]
+        found = [word for word in words if word]
+        short = [word for word in found if fits(word)]
+        return short or [word for word in found if fits(word, LONGER)]
 
     def _name_of(self, node: Node) -> str | None:
         """What the names of other values call this one."""

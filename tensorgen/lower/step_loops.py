@@ -31,7 +31,16 @@ from tensorgen.arrays.operations import (
 from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, ZERO, Dim
-from tensorgen.ir.nodes import Call, Input, Node, Product, Ref, constant_value, is_zero
+from tensorgen.ir.nodes import (
+    Call,
+    Input,
+    Node,
+    Product,
+    Ref,
+    children,
+    constant_value,
+    is_zero,
+)
 from tensorgen.lower.axes import ordered
 from tensorgen.lower.draft import Draft, Repeat, Result, Row
 from tensorgen.lower.operands import Operand
@@ -54,6 +63,7 @@ def repeat(
     """Draft a recurrence, of which some results are asked for."""
     steps, draft, graph = whole.steps, known.draft, known.plan.graph
     before = ONE if steps.backwards else ZERO
+    later = "{}_prev" if steps.backwards else "{}_next"
     asked = {result_of(call): call for call in results}
     reads: dict[str, Row] = {}
     writes: list[Row | None] = []
@@ -62,6 +72,8 @@ def repeat(
         call = asked.get((k, True))
         if call is None:
             last = whole.last(graph, k)
+            if word := _word(known.plan, whole.history(graph, k)):
+                graph.suggest(last, word)
             own = draft.filled(last, known.whole(whole.starts[k]).array)
             row, after = Row(own, None), Row(own, None)
             if (k, False) in asked:
@@ -81,7 +93,9 @@ def repeat(
                 known.values[asked[k, False]] = _operand(end)
         reads[place.name] = row
         writes.append(after)
-        words[place.name] = _word(known.plan, whole.history(graph, k))
+        word = words[place.name] = _word(known.plan, whole.history(graph, k))
+        if word and children(steps.roots[k]):
+            graph.suggest(steps.roots[k], later.format(word))
     for k in range(len(steps.made)):
         call = asked.get((len(steps.states) + k, True))
         writes.append(None)

@@ -22,6 +22,7 @@ from tensorgen.arrays.operations import (
     InnerProduct,
     MatMul,
     MovingSum,
+    Multiply,
     Outer,
     Pad,
     Power,
@@ -35,7 +36,7 @@ from tensorgen.arrays.operations import (
     View,
 )
 from tensorgen.operators.calls import OPERATORS
-from tensorgen.operators.word_shapes import power_word
+from tensorgen.operators.word_shapes import multiple, power_word
 from tensorgen.spec.names import RESERVED
 
 
@@ -95,6 +96,9 @@ def call_word(one: Array) -> str | None:
             return "solution"
         case Power(exponent=exponent):
             return power_word(_seen(one.args[0]), exponent) or "powers"
+        case Multiply(coefficient=times) if len(one.args) == 1:
+            word = _seen(one.args[0])
+            return multiple(word, times) if word else None
         case Pad():
             return "padded"
         case Reshape() if is_sliding(one.args[0]):

@@ -5,26 +5,26 @@ A derivative is called after what it is of, and a recognised idea by the field's
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Call,
     Input,
+    Lookup,
+    Map,
     Node,
     Product,
+    Ref,
     Sum,
     children,
     constant_value,
     topological,
 )
-from tensorgen.operators.whole_words import word_of
-from tensorgen.operators.word_shapes import (
-    fits,
-)
+from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.whole_words import function_word, word_of
+from tensorgen.operators.word_shapes import JACOBIAN, TANGENT, fits
 from tensorgen.operators.words import DEEPEST
-
-ADJOINT, TANGENT, JACOBIAN = "d_{}", "{}_dot", "jac_{}"
-"""What derivatives are called after what they are of."""
 
 
 def call_derivative(graph: Graph, form: str, node: Node, derivative: Node) -> None:
@@ -34,10 +34,6 @@ def call_derivative(graph: Graph, form: str, node: Node, derivative: Node) -> No
     the user named bears the name always, others where nothing says what they are.
     """
 
-    def name_of(one: Node) -> str | None:
-        name = one.name if isinstance(one, Input) else graph.names.get(one)
-        return name or graph.suggestions.get(one) or graph.derived.get(one)
-
     if derivative in graph.stated:
         return
     if node in graph.names:
@@ -46,29 +42,126 @@ def call_derivative(graph: Graph, form: str, node: Node, derivative: Node) -> No
     # What some entries of an array are called says nothing of their derivative.
     if isinstance(node, Product) and node.constraints:
         return
-    word = word_of(node, name_of, DEEPEST)
+    word = _word(graph, node)
     if word and fits(form.format(word)):
         graph.derived.setdefault(derivative, form.format(word))
+
+
+def _word(graph: Graph, node: Node) -> str | None:
+    """What is known by now of what a node is called."""
+
+    def name_of(one: Node) -> str | None:
+        name = one.name if isinstance(one, Input) else graph.names.get(one)
+        return name or graph.suggestions.get(one) or graph.derived.get(one)
+
+    return word_of(node, name_of, DEEPEST)
 
 
 def call_ideas(graph: Graph, root: Node, data: Container[Node]) -> None:
     """Say what to call values below a root that are a recognised idea.
 
-    A residual is what is computed less what is given as `data`, or the reverse.
+    A residual is what is computed of more than data less what is given as `data`, or
+    the reverse.
     """
-    for node in topological([root]):
+    nodes, moving = topological([root]), dict[Node, None]()
+    residuals: list[tuple[Node, Node]] = []
+    for node in nodes:
         graph.stated[node] = None
+        own = isinstance(node, Input) and node not in data
+        if own or any(x in moving for x in children(node)):
+            moving[node] = None
         if isinstance(node, Sum) and node.order:
-            signs = {
-                term.coefficient > 0
-                for term in node.terms
-                if term.node in data and term.node.order == node.order
-            }
-            others = {
-                term.coefficient > 0 for term in node.terms if children(term.node)
-            }
-            if len(signs) == 1 and others - signs:
-                graph.suggest(node, "residual")
+            given = [x for x in node.terms if x.node in data]
+            whole = [x for x in given if x.node.order == node.order]
+            signs = {x.coefficient > 0 for x in whole}
+            others = [x for x in node.terms if x.node in moving and children(x.node)]
+            computed = [x for x in others if not _is_looked_up(x.node)]
+            if len(signs) == 1 and {x.coefficient > 0 for x in computed} - signs:
+                residuals.append((node, whole[0].node))
+    several = len({of for _, of in residuals}) > 1
+    for node, of in residuals:
+        name = of.name if several and isinstance(of, Input) else ""
+        graph.suggest(node, f"residual_{name}" if name else "residual")
+    _call_roles(graph, nodes)
+
+
+def _is_looked_up(node: Node) -> bool:
+    """Whether a node shows the entries of an input that an index array says."""
+    match node:
+        case Product(factors=(Ref(node=Input()),), coefficient=times):
+            atoms = [atom for c in node.constraints for atom, _ in c.form.terms]
+            return times == 1 and any(isinstance(x, Lookup) for x in atoms)
+        case _:
+            return False
+
+
+def _call_roles(graph: Graph, nodes: Iterable[Node]) -> None:
+    """Say what to call values that have no word by what they are to others.
+
+    Of several that are alike in that, none is told by it.
+    """
+    found: dict[str, dict[Node, None]] = {}
+    for node in nodes:
+        for role, one in _roles(node):
+            found.setdefault(role, {})[one] = None
+    for role, alike in found.items():
+        unnamed = [x for x in alike if _word(graph, x) is None]
+        if len(unnamed) == 1:
+            graph.suggest(unnamed[0], role)
+
+
+def _roles(node: Node) -> Iterator[tuple[str, Node]]:
+    """Yield what operands are to a node, and which."""
+    match node:
+        case Product(factors=factors, inner=()):
+            divisors = [base for ref in factors if (base := _divisor(ref.node))]
+            yield from (("denominator", x) for x in divisors)
+            if divisors:
+                tops = (x.node for x in factors if isinstance(x.node, Sum))
+                yield from (("numerator", x) for x in tops)
+        case Map(function=function, args=(Ref(node=arg),)):
+            several = "s" * bool(arg.order)
+            if ELEMENTWISE[function].has("logistic"):
+                yield f"logit{several}", _unsigned(arg)
+            elif function_word(function) == "exp":
+                yield f"exponent{several}", arg
+        case Call(operator="softmax" | "log_softmax", args=(arg,)):
+            yield "logits", arg
+        case _:
+            pass
+
+
+def _unsigned(node: Node) -> Node:
+    """What a node is the negative of, or the node."""
+    match node:
+        case Product(factors=(one,), coefficient=times, inner=(), constraints=()):
+            return one.node if times == -1 else node
+        case _:
+            return node
+
+
+def _divisor(node: Node) -> Node | None:
+    """The sum that a node is one over, or the root of one."""
+    match node:
+        case Map(function="pow", args=(Ref(node=base), exponent)):
+            power = constant_value(exponent.node)
+            root = isinstance(base, Map) and base.function == "sqrt"
+            inner = children(base)[0] if root else base
+            divides = power is not None and power < 0 and isinstance(inner, Sum)
+            return base if divides else None
+        case _:
+            return None
+
+
+def call_result(graph: Graph, function: str, arg: Node, node: Node) -> None:
+    """Say what to call the value of a function that is defined by others.
+
+    It is told where no word says what is computed.
+    """
+    if children(node) and _word(graph, node) is None:
+        told = _word(graph, arg)
+        word = f"{function}_{told}"
+        graph.derived.setdefault(node, word if told and fits(word) else function)
 
 
 def call_column(

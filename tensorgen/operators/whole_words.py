@@ -3,40 +3,45 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from fractions import Fraction
+from math import isqrt
 
 from tensorgen.ir.nodes import (
     Call,
     Constant,
     Iota,
+    Label,
     Lookup,
     Map,
     Node,
     Product,
+    Ref,
     Size,
     Sum,
-    Term,
     constant_value,
 )
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.moment_words import moment_words
+from tensorgen.operators.sum_words import sum_words
 from tensorgen.operators.word_shapes import (
-    MULTIPLES,
-    NUMBERS,
     POWERS,
+    TINY,
+    NameOf,
     fits,
     is_generic,
     is_partial,
-    negated,
+    multiple,
     power_word,
+    scaled,
 )
 
-NameOf = Callable[[Node], str | None]
-"""What the names of other values call a node, if it has a name."""
-
-_VARIANTS = dict.fromkeys(("finite_exp", "large_exp", "low_exp"), "exp")
-"""Functions that differ from others where these have no value."""
+_VARIANTS = {
+    **dict.fromkeys(("finite_exp", "large_exp", "low_exp"), "exp"),
+    "sigmoid_slope": "slope",
+}
+"""Functions that differ from others where these have no value, and a shorter word."""
 
 
 def word_of(node: Node, name_of: NameOf, depth: int) -> str | None:
@@ -60,104 +65,17 @@ def whole(node: Node, name_of: NameOf, depth: int) -> Iterator[str]:
     def word(one: Node) -> str | None:
         return word_of(one, name_of, depth)
 
+    yield from moment_words(node, word)
     match node:
         case Map():
             yield from _of_map(node, word)
         case Product():
             yield from _of_product(node, word)
         case Sum(terms=terms):
-            yield from _of_sum(terms, word)
+            yield from sum_words(terms, word)
         case Call(operator=operator):
             if node.args and (arg := word(node.args[0])):
                 yield f"{OPERATORS[operator].word or operator}_{arg}"
-
-
-def _of_sum(terms: Sequence[Term], word: NameOf) -> Iterator[str]:
-    """Terms joined by what is done with them, in the order of the text."""
-    if len(terms) == 2:
-        yield from _of_pair(terms, word)
-    elif len(terms) > 2:
-        yield from _of_stencil(terms, word)
-    text, parts, joined = "", list[str](), is_joined(terms)
-    for term in sorted(
-        terms, key=lambda t: (t.coefficient < 0, -t.node.order, -t.node.serial)
-    ):
-        part = _term(term, word)
-        if part is None:
-            return
-        sign = "minus" if term.coefficient < 0 else "and" if joined else "plus"
-        if part in parts or is_partial(part):
-            return
-        parts.append(part)
-        text += f"_{sign}_{part}" if text else part
-        if not fits(text):
-            return
-    if len(terms) > 1:
-        yield text
-
-
-def is_joined(terms: Sequence[Term]) -> bool:
-    """Whether each term stands in places of its own, as those of a concatenation."""
-    return len(terms) > 1 and all(_is_placed(term.node) for term in terms)
-
-
-def _is_placed(node: Node) -> bool:
-    if not isinstance(node, Product):
-        return False
-    own = {label for ref in node.factors for label in ref.labels}
-    return any(
-        constraint.kind == "eq"
-        and not any(isinstance(atom, Lookup) for atom, _ in constraint.form.terms)
-        and any(
-            label < node.order and label not in own
-            for label, _ in constraint.form.terms
-            if isinstance(label, int)
-        )
-        for constraint in node.constraints
-    )
-
-
-def _of_pair(terms: Sequence[Term], word: NameOf) -> Iterator[str]:
-    """Yield words for a matrix and its transpose, and for a difference of entries."""
-    first, second = terms
-    name, other = word(first.node), word(second.node)
-    sign, size = first.coefficient * second.coefficient, abs(first.coefficient)
-    turned = first.node is second.node and len(first.labels) > 1
-    if turned and {size, abs(second.coefficient)} == {Fraction(1, 2)}:
-        if name:
-            yield f"sym_{name}" if sign > 0 else f"skew_{name}"
-        yield "symmetric_part" if sign > 0 else "skew_part"
-    if name is None or name != other or is_partial(name):
-        return
-    if first.node is second.node:
-        if len(first.labels) < 2 or size != abs(second.coefficient):
-            return
-        if size == 1 and first.coefficient > 0 and len(first.labels) == 2:
-            yield f"{name}_plus_{name}t" if sign > 0 else f"{name}_minus_{name}t"
-    elif sign == -1 and size == 1:
-        yield f"diff_{name}"
-
-
-def _of_stencil(terms: Sequence[Term], word: NameOf) -> Iterator[str]:
-    """Yield words for entries of an array less those of its neighbours."""
-    numbers = sorted((term.coefficient for term in terms), key=abs)
-    names = {word(term.node) for term in terms}
-    if len(names) > 1 or None in names or sum(numbers) != 0:
-        return
-    (name,) = names
-    if {abs(number) for number in numbers[:-1]} == {abs(numbers[0])}:
-        yield f"laplacian_{name}" if len(terms) > 3 else f"second_diff_{name}"
-
-
-def _term(term: Term, word: NameOf) -> str | None:
-    """What a term is called, multiples of few kinds included."""
-    number = constant_value(term.node)
-    size = abs(term.coefficient)
-    if number is not None:
-        return NUMBERS.get(int(size * number)) if size * number in NUMBERS else None
-    found = word(term.node)
-    form = MULTIPLES.get(size)
-    return form.format(found) if found and form else None
 
 
 def _of_choice(node: Map, word: NameOf) -> Iterator[str]:
@@ -182,18 +100,47 @@ def _of_map(node: Map, word: NameOf) -> Iterator[str]:
     if node.function == "where":
         yield from _of_choice(node, word)
         return
+    if node.function == "level":
+        yield from _of_level(node.args[0].node, word)
+        return
     if own := ELEMENTWISE[node.function].word:
         yield own
         return
     arg = word(node.args[0].node)
+    if function_word(node.function) == "exp" and (
+        raised := _power_of_logarithm(node.args[0].node, word)
+    ):
+        yield raised
+    if node.function == "sqrt" and (legs := _legs(node.args[0].node, word)):
+        yield legs
     if node.function == "pow" and len(node.args) == 2:
         exponent = constant_value(node.args[1].node)
-        if exponent == Fraction(1, 2) and (legs := _legs(node.args[0].node, word)):
-            yield f"hypot_{legs}"
         if exponent is not None and (raised := power_word(arg, exponent)):
             yield raised
+        elif arg and exponent is None and (power := word(node.args[1].node)):
+            yield f"{arg}_to_{power}"
     elif arg:
         yield f"{function_word(node.function)}_{arg}"
+
+
+def _of_level(node: Node, word: NameOf) -> Iterator[str]:
+    """Yield words for what exponents are taken off before they are exponentiated."""
+    if isinstance(node, Call) and (name := word(node.args[0])):
+        yield f"peak_{name}"
+    yield "peak"
+
+
+def _power_of_logarithm(node: Node, word: NameOf) -> str | None:
+    """What the exponential of a multiple of `log_x` is called: a power of x."""
+    match node:
+        case Product(
+            factors=(Ref(node=log),), coefficient=times, inner=(), constraints=()
+        ) if (times != 1):
+            name = word(log) or ""
+            base = name.removeprefix("log_")
+            return power_word(base, times) if base != name else None
+        case _:
+            return None
 
 
 def function_word(name: str) -> str:
@@ -202,17 +149,31 @@ def function_word(name: str) -> str:
 
 
 def _legs(node: Node, word: NameOf) -> str:
-    """What two values are called whose squares a node adds; nothing for all others."""
+    """What the root of two squares is called; nothing for the root of all else."""
     if not isinstance(node, Sum) or len(node.terms) != 2:
         return ""
     names = []
+    form = "hypot_{}"
     for term in node.terms:
+        number = constant_value(term.node)
+        if number is not None and 0 < number * term.coefficient < TINY:
+            form = "smooth_abs_{}"  # it keeps the root from zero, where it has a kink
+            continue
         side = _side(term.node)
-        name = word(side) if side is not None and term.coefficient == 1 else None
-        if not name:
+        name = word(side) if side is not None else None
+        name = multiple(name, _root(term.coefficient)) if name else None
+        if name is None:
             return ""
         names.append(name)
-    return "_".join(names)
+    return form.format("_".join(names))
+
+
+def _root(number: Fraction) -> Fraction:
+    """The root of a square of numbers; nothing for all others."""
+    roots = (Fraction(isqrt(abs(x))) for x in number.as_integer_ratio())
+    above, below = roots
+    root = above / below
+    return root if root**2 == number else Fraction(0)
 
 
 def _side(node: Node) -> Node | None:
@@ -233,7 +194,7 @@ def _of_product(node: Product, word: NameOf) -> Iterator[str]:
     elif len(node.factors) == 1:
         yield from _of_multiple(node, word)
     elif node.factors and (text := _factors(node, word)):
-        yield MULTIPLES.get(node.coefficient, "scaled_{}").format(text)
+        yield scaled(node.coefficient, text)
     elif len({ref.node for ref in node.factors}) == 1 < len(node.dims):
         yield from _of_itself(node, word)
     elif not node.inner and node.coefficient == 1:
@@ -258,7 +219,8 @@ def _factors(node: Product, word: NameOf) -> str:
         return ""
     above: list[str] = []
     below: list[str] = []
-    for one in sorted(factors, key=lambda one: -one.order * bool(node.inner)):
+    uses = {ref.node: ref.labels for ref in node.factors[::-1]}
+    for one in sorted(factors, key=lambda one: _rank(node, one, uses[one])):
         found = word(one)
         if found is None or is_partial(found) or (_is_sum(found) and len(factors) > 1):
             return ""
@@ -269,13 +231,22 @@ def _factors(node: Product, word: NameOf) -> str:
     if len({*above, *below}) < len(factors):
         return ""
     above.sort(key=lambda name: not name.startswith("inv_"))
-    first, second = node.factors[0].labels, node.factors[-1].labels
-    paired = len(above) == 2 and node.inner and {*first} == {*second}
+    ends = node.factors[0].labels, node.factors[-1].labels
+    paired = len(above) == 2 and node.inner and {*ends[0]} == {*ends[1]}
     text = ("_dot_" if paired else "_").join(above)
     if not below:
         return text
     divisor = "_".join(below)
+    if text.endswith(f"_over_{divisor}"):
+        return f"{text}_squared"
     return f"{text}_over_{divisor}" if above else f"inv_{divisor}"
+
+
+def _rank(node: Product, one: Node, labels: Sequence[Label]) -> tuple[int, bool]:
+    """Where a factor stands: in contractions as in matrix products, rows first."""
+    rows, columns = node.order - 2, node.order - 1
+    left = rows in labels and columns not in labels
+    return (-one.order, not left) if node.inner else (0, False)
 
 
 def _of_ratio(node: Product, word: NameOf) -> Iterator[str]:
@@ -307,17 +278,25 @@ def _of_multiple(node: Product, word: NameOf) -> Iterator[str]:
     elif len({*labels}) < len(labels):
         yield f"diagonal_{arg}"
     else:
-        form = MULTIPLES.get(node.coefficient, "scaled_{}")
-        yield negated(arg) if node.coefficient == -1 else form.format(arg)
+        yield scaled(node.coefficient, arg)
 
 
 def _of_constraints(node: Product, word: NameOf) -> Iterator[str]:
     """Yield words for entries of an operand, or for what puts it somewhere."""
+    ties = [constraint for constraint in node.constraints if constraint.kind == "eq"]
+    if not node.factors and len(node.constraints) == len(ties) == 1:
+        tie = ties[0].form
+        reads = any(isinstance(atom, Lookup) for atom, _ in tie.terms)
+        tied = sorted(times for _, times in tie.terms) == [-1, 1]
+        plain = tied and not (tie.const.terms or node.inner)
+        if plain and node.order == 2 and node.coefficient == 1:
+            yield "one_hot" if reads else "eye"
+        return
     text = _factors(node, word) if node.factors else ""
     if not text:
         return
-    if any(constraint.kind != "eq" for constraint in node.constraints):
-        if not node.inner and node.coefficient == 1:
+    if len(ties) < len(node.constraints):
+        if len(node.inner) <= len(ties) and node.coefficient == 1:
             yield f"masked_{text}"
         return
     own = {label for ref in node.factors for label in ref.labels}
@@ -335,8 +314,7 @@ def _of_constraints(node: Product, word: NameOf) -> Iterator[str]:
                     text += f"_{index}"
         if not any(isinstance(atom, Lookup) for atom in atoms):
             form = placed(node, atoms, own) or form
-    times = MULTIPLES.get(node.coefficient, "scaled_{}")
-    text = negated(text) if node.coefficient == -1 else times.format(text)
+    text = scaled(node.coefficient, text)
     yield form.format(text)
     yield text  # where there is no room to say that it is zero elsewhere
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
+from tensorgen.ir.nodes import Node
+
+NameOf = Callable[[Node], str | None]
+"""What the names of other values call a node, if it has a name."""
 LONGEST = 20
+LONGER = 24
+"""Letters of what says all of a value for which no shorter word says anything."""
 _MOST_PARTS = 6
 
 # Words for a kind of value; names are not built upon them.
@@ -33,20 +40,30 @@ POWERS = {
     6: "{}_sixth",
 }
 _SQUARED = "_squared"
-MULTIPLES = {
-    1: "{}",
-    2: "twice_{}",
-    Fraction(1, 2): "half_{}",
-    -1: "neg_{}",
-    -2: "neg_twice_{}",
-    Fraction(-1, 2): "neg_half_{}",
+ADJOINT, TANGENT, JACOBIAN = "d_{}", "{}_dot", "jac_{}"
+"""What derivatives are called after what they are of."""
+TIMES = {"neg_": Fraction(-1), "twice_": Fraction(2), "half_": Fraction(1, 2)}
+"""Words for multiples, which are said of what comes after them."""
+MULTIPLES = tuple(map(Fraction, ("1", "-1", "2", "1/2", "-2", "-1/2")))
+"""What multiples have words, the plainest first."""
+NUMBERS = {Fraction(1, 2): "half"} | {
+    Fraction(k): word for k, word in enumerate(("one", "two", "three", "four"), 1)
 }
-NUMBERS = {1: "one", 2: "two", 3: "three"}
+TINY = Fraction(1, 100)
+"""What numbers are less than that keep others from zero."""
 
 
-def fits(word: str) -> bool:
+def number_word(number: Fraction) -> str | None:
+    """What a positive number is called, whatever keeps it from what it is nearly."""
+    if number < TINY:
+        return "eps"
+    near = (word for k, word in NUMBERS.items() if abs(number - k) < TINY**2)
+    return next(near, None)
+
+
+def fits(word: str, most: int = LONGEST) -> bool:
     """Whether a word is short enough for a name."""
-    return letters(word) <= LONGEST and word.count("_") < _MOST_PARTS
+    return letters(word) <= most and word.count("_") < _MOST_PARTS
 
 
 def letters(word: str) -> int:
@@ -54,14 +71,38 @@ def letters(word: str) -> int:
     return len(word) - word.count("_")
 
 
-def negated(word: str) -> str:
-    """What the negative of something that has a word is called."""
-    return word.removeprefix("neg_") if word.startswith("neg_") else f"neg_{word}"
+def multiple(word: str, times: Fraction | int) -> str | None:
+    """What a multiple of something that has a word is called, if in plain words."""
+    for head, own in TIMES.items():
+        if word.startswith(head):
+            return multiple(word.removeprefix(head), own * times)
+    if times not in MULTIPLES:
+        return None
+    heads = [head for head, own in TIMES.items() if own in (abs(times), times)]
+    sign = "neg_" * (times < -1 or -1 < times < 0)
+    return "".join([sign, *heads, word])
+
+
+def is_derivative(word: str) -> bool:
+    """Whether a word says of what a value is the derivative, or its negative."""
+    word = word.removeprefix("neg_")
+    forms = (form.partition("{}") for form in (ADJOINT, TANGENT, JACOBIAN))
+    return any(word.startswith(a) and word.endswith(b) for a, _, b in forms)
+
+
+def scaled(number: Fraction, word: str) -> str:
+    """What a multiple of something that has a word is called."""
+    return multiple(word, number) or f"scaled_{word}"
 
 
 def is_partial(name: str) -> bool:
     """Whether a name tells one of several terms that are added up."""
     return name.endswith(("_sum", "_diff", "_term"))
+
+
+def is_raised(name: str) -> bool:
+    """Whether a name ends with a power."""
+    return name.split("_")[-1] in ("squared", "cubed", "fourth", "fifth", "sixth")
 
 
 def is_generic(name: str) -> bool:

@@ -25,17 +25,20 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.sum_words import is_joined
 from tensorgen.operators.whole_words import (
-    NameOf,
     function_word,
-    is_joined,
     placed,
     whole,
     word_of,
 )
 from tensorgen.operators.word_shapes import (
+    LONGER,
+    LONGEST,
     OF_ONE,
+    NameOf,
     fits,
+    is_derivative,
     is_partial,
     power_word,
     says_little,
@@ -44,6 +47,10 @@ from tensorgen.operators.word_shapes import (
 _MOST_SUBJECTS = 6
 _PLAIN = 3
 """Parts of a word that stands for a value of which it is but one operand."""
+SUMS = "{}_sums"
+"""What sums along axes are called."""
+PLACED = ("eye", "one_hot")
+"""Words of matrices that say where others stand, and nothing of what they are."""
 DEEPEST = 3
 """Values without a name inside of each other that a word tells of."""
 
@@ -51,14 +58,22 @@ DEEPEST = 3
 def describe(node: Node, name_of: NameOf, derived: str | None = None) -> list[str]:
     """Words for what a node is, in the names of its operands; the best comes first.
 
-    A derivative is called after what it is `derived` of where no word says all of it.
+    A derivative is called after what it is `derived` of where no word says all of it,
+    or none as short.
     """
     told = [derived] if derived else []
-    words = [word for word in (*whole(node, name_of, DEEPEST), *told) if fits(word)]
-    if any(not says_little(word) for word in words):
-        return list(dict.fromkeys(words))  # with a number rather than by a part
+    found = [*whole(node, name_of, DEEPEST)]
+    short = next((len(word) for word in found if fits(word)), LONGEST)
+    first = derived and is_derivative(derived) and len(derived) < short
+    found = [*told, *found] if first else [*found, *told]
+    for most in (LONGEST, LONGER):
+        words = [word for word in found if fits(word, most)]
+        if any(not says_little(word) for word in words):
+            return list(dict.fromkeys(words))  # with a number rather than by a part
     form = _form(node)
     told_of = _subjects(node, name_of, DEEPEST) if form else iter(())
+    if form == SUMS:  # of one of the terms alone
+        told_of = (word for word in told_of if not is_partial(word))
     parts = [word if form == _form_of(word) else form.format(word) for word in told_of]
     return [x for x in dict.fromkeys([*words, *parts, kind(node)]) if fits(x)]
 
@@ -77,11 +92,12 @@ def _form(node: Node) -> str:
             ):
                 return "solved_{}"
             if index := _key(node):
-                return f"weighted_{{}}_by_{index}" if len(factors) > 1 else "{}_sums"
+                return f"weighted_{{}}_by_{index}" if len(factors) > 1 else SUMS
             fixed = sum(constraint.kind == "eq" for constraint in constraints)
             if len(inner) > fixed:
-                form = "product_{}" if len(factors) > 1 else "{}_sums"
-                return form if node.order else "sum_{}"
+                if len(factors) > 1:
+                    return "product_{}"
+                return SUMS if node.order else "sum_{}"
             if len(factors) > 1:
                 return "weighted_{}" if node.order else "{}_term"
             return "weighted_{}" if constraints and not inner else ""
@@ -117,12 +133,16 @@ def _subjects(node: Node, name_of: NameOf, depth: int) -> Iterator[str]:
     operands = operands[:_MOST_SUBJECTS]
     words = [word_of(one, name_of, depth) for one in operands]
     for word in words if not isinstance(node, Map | Call) else ():
-        if word is not None and word.count("_") < _PLAIN and not is_partial(word):
+        plain = word is not None and word.count("_") < _PLAIN
+        if word and plain and not is_partial(word) and word not in PLACED:
             yield word
     for one, word in zip(operands, words, strict=True):
         if word is None and depth:
-            inside = isinstance(node, Map | Call) or isinstance(one, Sum)
-            form = _form(one) if inside and type(one) is not type(node) else "{}"
+            # Factors of a factor are factors of the product, but where it is alone.
+            alone = isinstance(node, Product) and len(node.factors) == 1
+            inside = isinstance(node, Map | Call) or isinstance(one, Sum) or alone
+            same = type(one) is type(node) and not alone
+            form = _form(one) if inside and not same else "{}"
             if form:
                 yield from map(form.format, _subjects(one, name_of, depth - 1))
 

@@ -90,8 +90,13 @@ def fields() -> list[str]:
 
 def specs(field: str) -> list[Spec]:
     """The specs of a field, in the order of its file."""
+    return parsed(field, (HERE / f"{field}.txt").read_text())
+
+
+def parsed(field: str, text: str) -> list[Spec]:
+    """The specs of a text, in their order."""
     found = []
-    for part in re.split(r"^=== ", (HERE / f"{field}.txt").read_text(), flags=re.M)[1:]:
+    for part in re.split(r"^=== ", text, flags=re.M)[1:]:
         name, rest = part.split("\n", 1)
         text, *notes = re.split(r"^--- (?=\w+$)", rest, flags=re.M)
         under = dict(note.split("\n", 1) for note in notes)

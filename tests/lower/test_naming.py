@@ -35,7 +35,7 @@ from tensorgen.lower.draft import Draft, Result
 from tensorgen.lower.naming import Naming
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.value_names import Names
-from tensorgen.operators.word_shapes import negated, says_little
+from tensorgen.operators.word_shapes import multiple, says_little
 from tensorgen.operators.words import describe
 
 n = Dim.of("n")
@@ -286,5 +286,11 @@ def test_entries_that_the_user_named_are_read_by_that_name() -> None:
 
 
 def test_the_negative_of_a_negative_has_the_word_of_what_it_is() -> None:
-    assert negated("d_z") == "neg_d_z"
-    assert negated(negated("d_z")) == "d_z"
+    assert multiple("d_z", -1) == "neg_d_z"
+    assert multiple("neg_d_z", -1) == "d_z"
+
+
+def test_multiples_of_multiples_are_told_once() -> None:
+    assert multiple("half_d_z", -2) == "neg_d_z"
+    assert multiple("twice_d_z", -1) == "neg_twice_d_z"
+    assert multiple("twice_d_z", 2) is None

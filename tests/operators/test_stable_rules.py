@@ -254,16 +254,16 @@ def test_spellings_are_one_text(wrt: str, one: str, other: str) -> None:
         # that is surely positive is looked at for that.
         ("s", "log(p * exp(s) - exp(t))", ["np.maximum(s, t)"], ["!="]),
         # A number that scales an array, unless it adds to others like it.
-        ("s", "sum(log1p(v * exp(-s)))", ["np.log1p("], ["level", "maximum"]),
-        ("s", "sum(log(1 + v**2*exp(-2*s)))", ["np.log1p("], ["level", "maximum"]),
-        ("s", "sum(log(v * exp(s) - w * exp(t)))", ["level"], []),
+        ("s", "sum(log1p(v * exp(-s)))", ["np.log1p("], ["peak", "maximum"]),
+        ("s", "sum(log(1 + v**2*exp(-2*s)))", ["np.log1p("], ["peak", "maximum"]),
+        ("s", "sum(log(v * exp(s) - w * exp(t)))", ["peak"], []),
         # A product of matrices stays one: no array of all three indices.
         ("X", "sum(log(W @ exp(X)))", ["W @ _finite_exp("], [", None]) * W", "!="]),
         ("X", "ravel(X) @ exp(ravel(Y))", ["np.vdot(X, np.exp(Y))"], []),
         ("X", "sum(exp(ravel(X) * ravel(Y)))", ["np.exp(X * Y)"], []),
         ("s", "(s * t)**-2", ["1 / (s * t) ** 2"], []),
         # A product of a sum with an exponential is one sum: one level is enough.
-        ("x", "log(5 + (s + exp(x[0])) * exp(x[1]))", ["level"], ["level_values_2"]),
+        ("x", "log(5 + (s + exp(x[0])) * exp(x[1]))", ["peak"], ["peak_2"]),
         # One entry of a logarithm is one: nothing is reduced.
         ("x", "log(softmax(x)[0])", ["_log_softmax(x)"], ["inf"]),
         # A range of one index bounds no exponents of another.

@@ -43,7 +43,7 @@ def recalled(derived: Callable[[Graph, Node, Node], tuple[Node, Node]]) -> str |
     first, second = derived(graph, x, y)
     graph.suggest(first, "d_z")
     recall_names(Context(graph), [second])
-    return graph.suggestions.get(second)
+    return graph.suggestions.get(second) or graph.derived.get(second)
 
 
 def difference(g: Graph, x: Node, y: Node) -> Node:

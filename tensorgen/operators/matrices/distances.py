@@ -22,19 +22,19 @@ def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]
     return args[0].dims[0], args[1].dims[0]
 
 
-def _row(name: str, call: str, word: str = "") -> Operator:
+def _row(name: str, call: str, word: str) -> Operator:
     return Operator(name, _dims, (), call, word=word, internal=True)
 
 
 ROWS = tuple(
     row
-    for name in (SQUARED, PLAIN)
+    for name, word in ((SQUARED, "sq_dists"), (PLAIN, "distances"))
     for row in (
-        _row(name, f"_{name}({{0}}, {{1}})"),
-        _row(f"scaled_{name}", f"_{name}({{0}}, {{1}}, {{2}})", word=name),
+        _row(name, f"_{name}({{0}}, {{1}})", word),
+        _row(f"scaled_{name}", f"_{name}({{0}}, {{1}}, {{2}})", word),
     )
 )
-ROWS += (_row(METRIC, f"_{METRIC}({{0}}, {{1}}, {{2}})"),)
+ROWS += (_row(METRIC, f"_{METRIC}({{0}}, {{1}}, {{2}})", "sq_dists"),)
 NAMES = tuple(row.name for row in ROWS)
 
 _DISTANCES = '''

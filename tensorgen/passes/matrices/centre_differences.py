@@ -52,7 +52,7 @@ def less_mean(graph: Graph, ref: Ref, of: Ref, row: Label) -> Ref:
     found = graph.sum(labels, [(1, node, labels), (-1, mean, rest)])
     name = graph.names.get(node) or (node.name if isinstance(node, Input) else None)
     if name is not None:
-        graph.suggest(found, f"{'centred' if same else 'shifted'}_{name}")
+        graph.suggest(found, f"{name}_{'centred' if same else 'shifted'}")
     return Ref(found, labels)
 
 

@@ -112,7 +112,8 @@ def is_work(graph: Graph, node: Node) -> bool:
 
 def _word(graph: Graph, node: Node) -> str:
     """What rows are called after."""
-    return graph.names.get(node) or graph.suggestions.get(node) or "kept"
+    told = (graph.names, graph.suggestions, graph.derived)
+    return next((names[node] for names in told if node in names), "kept")
 
 
 class _Steps:

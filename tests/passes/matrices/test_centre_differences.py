@@ -60,8 +60,8 @@ def test_slopes_of_distances_are_the_same_far_from_the_origin(
 def test_slopes_are_row_sums_and_products_still(module: Any) -> None:
     text = tensorgen.generate(PLACES)
     slope = text.partition("def f_grad")[2].partition("\ndef ")[0]
-    assert "centred_Y" in slope and "[:, None, :]" not in slope
-    assert " @ centred_Y" in slope
+    assert "Y_centred" in slope and "[:, None, :]" not in slope
+    assert " @ Y_centred" in slope
 
 
 def test_no_points_have_no_slopes(module: Any) -> None:
