@@ -183,6 +183,8 @@ def _in_metric(graph: Graph, node: Product) -> Node | None:
         if not is_positive_definite(metric.node) or _is_inverse(metric.node):
             continue
         sides = [r for r in node.factors if not {*r.labels}.isdisjoint(metric.labels)]
+        if len(sides) != 3:
+            continue
         one, other = (_difference(r) for r in sides if r is not metric)
         if one is None or other is None or one.others or other.others:
             continue

@@ -197,6 +197,16 @@ def test_an_inverse_is_applied_and_no_metric() -> None:
     assert "_metric_distances(" not in tensorgen.generate(text)
 
 
+def test_what_a_metric_meets_whole_is_no_square_in_it() -> None:
+    module = tensorgen.load("""
+tensorgen: 1
+inputs: {M: {shape: [d, d], spd: true}, T: [d, d]}
+functions: {f: {expr: trace(M @ T), wrt: T, emit: [value, gradient]}}
+""")
+    M, T = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, -2.0], [5.0, 4.0]])
+    assert module.f(M, T) == np.trace(M @ T)
+
+
 def test_rows_that_are_no_numbers_spoil_no_others() -> None:
     own = module()._squared_distances
     x = np.random.default_rng(5).standard_normal((60, 8))
