@@ -51,7 +51,7 @@ class Whole:
     """A named quotient, and the powers of what has axes in it, the widest first."""
 
     node: Node
-    coefficient: Fraction
+    coefficient: Fraction  # of what is opened in it
     powers: Powers
     arrays: tuple[tuple[Ref, Fraction], ...]
 
@@ -81,7 +81,8 @@ def _whole(graph: Graph, node: Node) -> Whole | None:
     own = Factors(ONE)
     if not isinstance(node, Product) or node.inner or node.constraints:
         return None
-    own.coefficient = node.coefficient
+    if node.coefficient != 1:  # code has a multiple of it, by another name
+        return None
     for ref in node.factors:
         collect(own, ref, ONE, DEPTH_OF_FACTORS, _Named(graph))
     arrays = [(x, e) for x, e in own.powers.items() if isinstance(x, Ref) and x.labels]
@@ -90,7 +91,11 @@ def _whole(graph: Graph, node: Node) -> Whole | None:
         return None
     if not arrays or {*arrays[0][0].labels} != {*range(node.order)}:
         return None
-    return Whole(node, own.coefficient, own.powers, tuple(arrays))
+    numbers = [x.node for x in own.powers if isinstance(x, Ref) and not x.labels]
+    whole = Whole(node, own.coefficient, own.powers, tuple(arrays))
+    # Of numbers other than sizes derivatives are by themselves.
+    sized = all(isinstance(x, Size) for x in numbers)
+    return whole if whole.is_by_array or sized else None
 
 
 @dataclass(frozen=True)

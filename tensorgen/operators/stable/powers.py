@@ -10,7 +10,15 @@ from collections.abc import Container
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Node, Product, Ref, Sum, constant_value, once
+from tensorgen.ir.nodes import (
+    Node,
+    Product,
+    Ref,
+    Size,
+    Sum,
+    constant_value,
+    once,
+)
 from tensorgen.operators.scalar import (
     apply,
     has_exact_power,
@@ -71,14 +79,20 @@ def _integer_power(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
 def _quotient(graph: Graph, ref: Ref) -> list[Ref]:
     """The factors of an elementwise product in which something divides; else none.
 
-    An array with a name over numbers is whole: nothing in it cancels but these.
+    An array with a name over sizes is whole: nothing in it cancels but these.
     """
     factors = factors_as_read(graph, ref)[1]
     if len(factors) < 2:  # the array itself, or its diagonal
         return []
     named = ref.node.order and ref.node in graph.names
     below = [f for f in factors if (exponent(f) or 0) < 0]
-    return factors if any(f.labels or not named for f in below) else []
+    return factors if any(not (named and _is_size(f)) for f in below) else []
+
+
+def _is_size(ref: Ref) -> bool:
+    """Whether a value is a power of a size, or of its root."""
+    base = as_power(ref)[0]
+    return isinstance((arguments(base)[0] if is_map(base, "sqrt") else base).node, Size)
 
 
 def of_exponentials(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
