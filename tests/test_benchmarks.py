@@ -298,7 +298,7 @@ def test_a_law_that_is_left_out_is_missed_where_it_fires() -> None:
         "functions:\n  f: {expr: sum(log(1 + exp(-y * (X @ w)))), wrt: w, "
         "emit: [hessian]}\n"
     )
-    laws = ["pair_sigmoids", "widen_late"]
+    laws = ["pair_slopes", "widen_late"]
     found = ablation.ablated("one", text, laws, 0)
     assert [*found] == laws[:1]  # the other changes nothing
     effect = found[laws[0]]

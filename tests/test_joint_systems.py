@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
@@ -248,10 +249,11 @@ functions: {f: {expr: sum(x**4) + sum(exp(y)), wrt: [x, y], emit: hessian}}
     ("spec", "most"),
     [
         # A block takes twenty lines, whatever it is.
-        ("shooting", 1490),
+        ("shooting", 1350),
         ("joint_systems", 3300),
     ],
 )
 def test_modules_of_joint_hessians_are_short(spec: str, most: int) -> None:
     text = generate(Path(f"benchmarks/{spec}.yaml"))
+    text = re.sub(r'"""[\s\S]*?"""', "", text)  # what is told is as long as it must be
     assert len(text.splitlines()) <= most

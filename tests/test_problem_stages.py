@@ -64,7 +64,7 @@ def test_directions_are_multiplied_by_what_the_hessian_holds_in_any_case() -> No
     text = WEIGHTED % (1000, "hessian, problem")
     texts = methods(text)
     assert "X.T @ (s[:, None] * X)" in texts["_follow"]
-    assert "X_X_s @ dw" in texts["hvp"] and "X.T" not in texts["hvp"]
+    assert "X_s_X @ dw" in texts["hvp"] and "X.T" not in texts["hvp"]
 
 
 def test_sizes_decide_what_to_compute_once() -> None:

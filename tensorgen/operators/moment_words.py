@@ -200,9 +200,14 @@ def _normed(norm: Node, root: Node) -> Node | None:
     match norm, root:
         case (
             Call(operator="norm", args=(inner,)),
-            Map(function="sqrt", args=(Ref(node=share),)),
+            Map(
+                function="pow",
+                args=(Ref(node=Map(function="sqrt", args=(Ref(node=count),))), power),
+            ),
+        ) if (
+            constant_value(power.node) == -1
         ):
-            found, many = centred(inner), _divided_by(share)
+            found, many = centred(inner), _size(count)
             if found is None or norm.param("axes") != tuple(sorted(found.axes)):
                 return None
             terms = prod((inner.dims[k] for k in sorted(found.axes)), start=ONE)

@@ -113,7 +113,7 @@ ROWS = (
     ),
     Row(
         "inverse_mills",
-        ("-mills_fall(x)",),
+        ("-inverse_mills(x) * mills_gap(finite(x))",),
         "_inverse_mills({0})",
         extreme=TAIL,
         traits="positive internal",

@@ -208,19 +208,23 @@ def _of_itself(node: Product, word: NameOf) -> Iterator[str]:
         yield f"gram_{name}" if node.inner else f"outer_{name}"
 
 
-def _factors(node: Product, word: NameOf) -> str:
+def _factors(node: Product, word: NameOf, sums: Product | None = None) -> str:
     """What is multiplied, and what it is divided by; nothing if a word lacks.
 
-    Nor is anything said where two factors have one word, as entries of an array may, or
-    are one array by different axes.
+    What `sums` it, if anything, makes it a contraction. Nor is anything said where two
+    factors have one word, as entries of an array may, or are one array by different
+    axes.
     """
     factors = Counter(ref.node for ref in node.factors)
     if len({*node.factors}) > len(factors):
         return ""
     above: list[str] = []
     below: list[str] = []
-    uses = {ref.node: ref.labels for ref in node.factors[::-1]}
-    for one in sorted(factors, key=lambda one: _rank(node, one, uses[one])):
+    whole, at = node, tuple(range(len(node.sizes)))
+    if sums is not None:
+        whole, at = sums, (*sums.factors[0].labels, *[-1] * len(node.inner))
+    uses = {x: tuple(at[label] for label in own) for x, own in node.factors[::-1]}
+    for one in sorted(factors, key=lambda one: _rank(whole, one, uses[one])):
         found = word(one)
         if found is None or is_partial(found) or (_is_sum(found) and len(factors) > 1):
             return ""
@@ -273,8 +277,10 @@ def _of_multiple(node: Product, word: NameOf) -> Iterator[str]:
         return
     elif node.inner:
         # A product that is summed is a contraction, which is called by its factors.
-        summed = isinstance(inner, Product) and _factors(inner, word) == arg
-        yield (arg if summed else f"{arg}_sums") if node.order else f"sum_{arg}"
+        if node.order and isinstance(inner, Product) and _factors(inner, word) == arg:
+            yield _factors(inner, word, node)
+        else:
+            yield f"{arg}_sums" if node.order else f"sum_{arg}"
     elif len({*labels}) < len(labels):
         yield f"diagonal_{arg}"
     else:

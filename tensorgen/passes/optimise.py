@@ -42,7 +42,7 @@ from tensorgen.passes.readings.whole_keys import whole_keys
 from tensorgen.passes.readings.widen_late import widen_late
 from tensorgen.passes.scalars.clip_selections import clip_selections
 from tensorgen.passes.scalars.drop_steps import drop_steps
-from tensorgen.passes.scalars.pair_sigmoids import pair_sigmoids
+from tensorgen.passes.scalars.pair_slopes import pair_slopes
 from tensorgen.passes.scalars.select_terms import select_terms
 from tensorgen.passes.scalars.turn_signs import turn_signs
 from tensorgen.passes.sharing.add_narrow import add_narrow
@@ -412,10 +412,10 @@ PASSES = (
         run=_each(turn_signs),
     ),
     Pass(
-        "pair_sigmoids",
-        law="sigmoid(t) * sigmoid(-t) = sigmoid_slope(t)",
+        "pair_slopes",
+        law="sigmoid(t) * sigmoid(-t) = sigmoid_slope(t), and likewise Mills' ratio's",
         needs="products in their last order: stable forms do not know the slope",
         ends="each pair leaves a factor less",
-        run=_each(pair_sigmoids),
+        run=_each(pair_slopes),
     ),
 )

@@ -86,7 +86,7 @@ def test_the_passes_that_led_to_a_plan_are_told_in_their_order() -> None:
     names = [law.name for law, _, _ in changes(of)]
     assert names == [
         *("flatten_products", "order_contractions", "fuse_elementwise"),
-        *("mirror_products", "pair_sigmoids"),
+        *("mirror_products", "pair_slopes"),
     ]
     steps = changes(of)
     for (_, _, after), (_, before, _) in pairwise(steps):

@@ -18,7 +18,7 @@ def test_a_slope_is_planned_for_less_than_two_logistic_functions() -> None:
     pairs = []
     for subject in explained(source, in_all_modes=False).subjects:
         cost = CostModel(subject.hints).total
-        steps = [x for x in changes(subject) if x[0].name == "pair_sigmoids"]
+        steps = [x for x in changes(subject) if x[0].name == "pair_slopes"]
         pairs += [(cost(before.roots), cost(after.roots)) for _, before, after in steps]
     assert pairs
     assert all(after < before for before, after in pairs)

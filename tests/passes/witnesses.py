@@ -29,9 +29,9 @@ GRAM = """
 inputs: {X: [n, m], y: [n]}
 functions:
   f:
-    expr: y @ solve(X @ X.T, y) + logdet(X @ X.T)
+    expr: sum((X @ X.T)**3) + y @ y
     wrt: X
-    emit: [gradient, hvp]
+    emit: [gradient, hvp, hessian]
 """
 TUNED = """
 dims: {m: 50, n: 10, k: 30}
@@ -393,7 +393,7 @@ PASSES = (
     ("select_terms", HUBER),
     ("clip_selections", HUBER),
     ("turn_signs", SIGNS),
-    ("pair_sigmoids", SLOPES),
+    ("pair_slopes", SLOPES),
 )
 RULES = (
     ("spell_scalings", (EXAMPLES / "deep_equilibrium.yaml").read_text("utf-8")),

@@ -239,7 +239,7 @@ def test_long_results_are_told_by_values_that_the_code_names() -> None:
     text = str(module.loss_hvp.__doc__)
     assert "Formulas: " not in text
     defined = re.findall(r"where (\w+) = ", text)
-    assert "second_dot" in defined and "d_U_first_dot" in defined
+    assert "second_dot" in defined and "d_first_U_dot" in defined
     source = inspect.getsource(module)
     assert all(re.search(rf"^ +{word} = ", source, re.MULTILINE) for word in defined)
     assert not re.search(r"\bT\d\b", text)

@@ -21,6 +21,7 @@ SPECS = sorted((ROOT / "examples").glob("*.yaml"))
 GALLERY = sorted((ROOT / "examples" / "gallery").glob("*.yaml"))
 
 LONG = {
+    "deep_equilibrium": ["loss_hvp"],
     "neural_ode": ["loss_grad"],
     "optimal_control": ["lagrangian_grad", "lagrangian_hess"],
     "oscillator_pinn": ["residual_jac"],

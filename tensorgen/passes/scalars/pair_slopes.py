@@ -1,14 +1,16 @@
-"""The two logistic functions of one array in a product are one: the slope.
+"""Two functions of one array in a product are one: the slope of a third.
 
     sigmoid(t) * sigmoid(-t) = sigmoid_slope(t)
+    inverse_mills(t) * mills_gap(t) = mills_fall(t)
 
-Formulas have both, for stable forms know them; code computes the slope of one
-exponential, with all of its digits.
+Formulas have both, for stable forms and series know them; code computes the slope of
+one exponential, or ratio, with all of its digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Map, Node, Product, Ref
@@ -17,9 +19,20 @@ from tensorgen.operators.scalar import apply, ref
 from tensorgen.passes.context import Context
 
 Labels = tuple[int, ...]
+EVEN = {"sigmoid_slope"}
+"""Slopes that are the same of minus the argument."""
+MILLS = "inverse_mills", "mills_gap"
 
 
-def pair_sigmoids(context: Context, roots: Sequence[Node]) -> list[Node]:
+class _Part(NamedTuple):
+    """The first or second factor of a slope of an array."""
+
+    slope: str
+    of: Node
+    is_first: bool
+
+
+def pair_slopes(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with slopes in place of pairs of factors.
 
     Numbers are left alone. Ends: each pair leaves a factor less.
@@ -33,19 +46,36 @@ def _paired(graph: Graph, node: Node) -> Node:
     if not isinstance(node, Product):
         return node
     refs: list[Ref] = []
-    waiting: dict[tuple[Node, bool, Labels], list[int]] = {}  # for the other part
+    waiting: dict[tuple[_Part, Labels], list[int]] = {}  # for the other part
     with graph.without_rewrites():
         for factor in node.factors:
-            one, labels = factor
-            if isinstance(one, Map) and one.function == "sigmoid" and one.order:
-                t, negated = _upward(graph, one)
-                if places := waiting.get((t, not negated, labels)):
-                    own = apply(graph, "sigmoid_slope", ref(_named(graph, t)))
-                    refs[places.pop()] = own.under(factor)
+            part, labels = _part(graph, factor.node), factor.labels
+            if part is not None:
+                other = part._replace(is_first=not part.is_first)
+                if places := waiting.get((other, labels)):
+                    t = _named(graph, part.of) if part.slope in EVEN else part.of
+                    refs[places.pop()] = apply(graph, part.slope, ref(t)).under(factor)
                     continue
-                waiting.setdefault((t, negated, labels), []).append(len(refs))
+                waiting.setdefault((part, labels), []).append(len(refs))
             refs.append(factor)
         return with_factors(graph, node, refs)
+
+
+def _part(graph: Graph, node: Node) -> _Part | None:
+    """What a factor is one of two parts of, if it is that."""
+    if not isinstance(node, Map) or not node.order:
+        return None
+    if node.function == "sigmoid":
+        t, negated = _upward(graph, node)
+        return _Part("sigmoid_slope", t, not negated)
+    if node.function not in MILLS:
+        return None
+    ((of, _),) = node.args
+    if isinstance(of, Map) and of.function == "finite":
+        ((of, _),) = of.args
+    if of.order < node.order:
+        return None
+    return _Part("mills_fall", of, node.function == MILLS[0])
 
 
 def _upward(graph: Graph, node: Map) -> tuple[Node, bool]:
