@@ -250,7 +250,7 @@ functions: {f: {expr: sum(x**4) + sum(exp(y)), wrt: [x, y], emit: hessian}}
     [
         # A block takes twenty lines, whatever it is.
         ("shooting", 1350),
-        ("joint_systems", 3300),
+        ("joint_systems", 2800),
     ],
 )
 def test_modules_of_joint_hessians_are_short(spec: str, most: int) -> None:

@@ -81,9 +81,9 @@ def is_as_good(one: Price, own: Price) -> bool:
 
 
 def _added(lines: Sequence[Statement]) -> Dim:
-    """How many numbers are added to in place."""
+    """How many numbers are added in place."""
     sizes = (
-        prod(line.at.dims, start=ONE)
+        prod(line.value.dims, start=ONE)
         for line in lines
         if isinstance(line, Store) and line.how != "="
     )
