@@ -29,7 +29,8 @@ Scalar = Callable[..., int]
 
 def functions(field: Residues) -> dict[str, Callable[..., Any]]:
     """The functions of arrays, by their names."""
-    scalars = _random() | _of_exponentials() | _of_signs() | _of_roots(field)
+    scalars = _random() | _of_exponentials() | _of_mills() | _of_signs()
+    scalars |= _of_roots(field)
     return {name: partial(field.each, f) for name, f in scalars.items()}
 
 
@@ -66,6 +67,22 @@ def _even(name: str, x: int) -> int:
 
 def _keeping(name: str, x: int) -> int:
     return random(name, x) if x else 0
+
+
+@cache
+def _of_mills() -> dict[str, Scalar]:
+    """What Mills' ratio is with its argument, and what it falls by."""
+    mills = partial(random, "_inverse_mills")
+
+    def fall(x: int) -> int:
+        return mills(x) * (x + mills(x)) % PRIME
+
+    return {
+        "_inverse_mills": mills,
+        "_mills_gap": lambda x: (x + mills(x)) % PRIME,
+        "_mills_fall": fall,
+        "_mills_variance": lambda x: (1 - fall(x)) % PRIME,
+    }
 
 
 @cache
