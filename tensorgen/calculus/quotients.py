@@ -161,7 +161,7 @@ def _spread(graph: Graph, node: Product, private: Container[Node]) -> Product:
 
     What a sum that others need is merely multiplied by stands beside the sum.
     """
-    while True:
+    for _ in range(DEPTH_OF_FACTORS):
         views = [_view(graph, x, private) for x, _ in node.factors]
         count = sum(1 if view is None else len(view.factors) for view in views)
         if not any(views) or count > OPENED_FACTORS:
@@ -181,8 +181,9 @@ def _spread(graph: Graph, node: Product, private: Container[Node]) -> Product:
         with graph.without_rewrites():
             found = graph.product(out, factors, coefficient=scale, sizes=sizes)
         if not isinstance(found, Product) or found.constraints:
-            return node
+            break
         node = found
+    return node
 
 
 class _View(NamedTuple):

@@ -97,3 +97,15 @@ def test_no_number_that_may_be_0_is_divided_by() -> None:
     x, sigma = np.array([[1.0, -2.0]]), np.array([[2.0, 1.5]])
     found = module.f_grad(x, np.zeros((1, 2)), sigma, 0.0)
     np.testing.assert_allclose(found, 3 * x**2 / sigma)
+
+
+def test_what_is_only_summed_and_divided_is_opened_once() -> None:
+    module = tensorgen.load("""
+tensorgen: 1
+inputs: {x: [m, d]}
+functions:
+  f: {where: "r = mean(x, axis=1)", expr: sum(r**2), wrt: x, emit: [gradient]}
+""")
+    x = np.arange(6.0).reshape(2, 3)
+    expected = 2 * x.mean(axis=1, keepdims=True) / 3 + 0 * x
+    np.testing.assert_allclose(module.f_grad(x), expected)

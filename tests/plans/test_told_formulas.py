@@ -30,6 +30,7 @@ LONG = {
 LONG_IN_GALLERY = {
     "arthritis": ["nll_grad", "nll_hess"],
     "bundle": ["error_grad", "error_hess"],
+    "cluster": ["energy_hess"],
     "mpc": ["lagrangian_grad", "lagrangian_hess"],
     "regimes": ["filter"],
     "sleep": ["nll_hess"],
