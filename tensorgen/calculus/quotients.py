@@ -14,9 +14,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -24,11 +23,13 @@ from tensorgen.ir.nodes import (
     Product,
     Ref,
     Size,
+    children,
     once,
     topological,
     use_counts,
 )
 from tensorgen.ir.rebuild import renew
+from tensorgen.ir.views import View
 from tensorgen.operators.calls import apply
 from tensorgen.operators.stable.factors import (
     DEPTH_OF_FACTORS,
@@ -162,56 +163,41 @@ def _spread(graph: Graph, node: Product, private: Container[Node]) -> Product:
     What a sum that others need is merely multiplied by stands beside the sum.
     """
     for _ in range(DEPTH_OF_FACTORS):
-        views = [_view(graph, x, private) for x, _ in node.factors]
-        count = sum(1 if view is None else len(view.factors) for view in views)
-        if not any(views) or count > OPENED_FACTORS:
-            return node
-        factors: list[tuple[Node, list[object]]] = []
-        sizes, scale = dict[object, Dim](enumerate(node.sizes)), node.coefficient
-        for k, ((x, labels), view) in enumerate(zip(node.factors, views, strict=True)):
-            if view is None:
-                factors.append((x, [*labels]))
-                continue
-            scale *= view.coefficient
-            inner = [(k, place) for place, _ in enumerate(view.inner)]
-            sizes.update(zip(inner, view.inner, strict=True))
-            at = [*labels, *inner]
-            factors += [(y, [at[label] for label in own]) for y, own in view.factors]
-        out = range(node.order)
+        inside = [_inside(graph, x, private) for x, _ in node.factors]
+        count = sum(1 if own is None else len(children(own)) for own in inside)
+        if not any(inside) or count > OPENED_FACTORS:
+            break
+        view = View(node.coefficient, sizes=dict(enumerate(node.sizes)))
+        for k, ((x, labels), own) in enumerate(zip(node.factors, inside, strict=True)):
+            view.add(own or x, labels, ("factor", k) if own else None)
         with graph.without_rewrites():
-            found = graph.product(out, factors, coefficient=scale, sizes=sizes)
+            found = view.product(graph, range(node.order))
         if not isinstance(found, Product) or found.constraints:
             break
         node = found
     return node
 
 
-class _View(NamedTuple):
-    """The inside of a product, over its own labels."""
-
-    coefficient: Fraction
-    factors: Sequence[Ref]
-    inner: Sequence[Dim]
-
-
-def _view(graph: Graph, node: Node, private: Container[Node]) -> _View | None:
-    """What a factor is seen as; None where it stays."""
+def _inside(graph: Graph, node: Node, private: Container[Node]) -> Node | None:
+    """The product that a factor is seen as; None where it stays."""
     if not isinstance(node, Product) or node.constraints or node in graph.names:
         return None
     every, inner = {*range(len(node.sizes))}, {*range(node.order, len(node.sizes))}
-    whole = _View(node.coefficient, node.factors, node.inner)
     rows = sum({*x.labels} == every for x in node.factors) > 1
     if node not in graph.suggestions and (node in private or rows):
-        return whole
+        return node
     apart = [x for x in node.factors if inner.isdisjoint(x.labels)]
     if not inner or not any(_divides(x) for x in apart):
         return None
     if rows:
-        return whole
+        return node
     rest = [x for x in node.factors if not inner.isdisjoint(x.labels)]
     kept = [k for k in range(node.order) if any(k in x.labels for x in rest)]
-    total = graph.product(kept, rest, sizes=dict(enumerate(node.sizes)))
-    return _View(node.coefficient, [*apart, Ref(total, tuple(kept))], ())
+    with graph.without_rewrites():
+        total = graph.product(kept, rest, sizes=dict(enumerate(node.sizes)))
+        factors = [*apart, Ref(total, tuple(kept))]
+        by, sizes = node.coefficient, dict(enumerate(node.dims))
+        return graph.product(range(node.order), factors, coefficient=by, sizes=sizes)
 
 
 def _divides(ref: Ref) -> bool:

@@ -13,7 +13,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Map, Node, Product, Sum, children, once, topological
 from tensorgen.ir.patterns import Pattern, pattern_of
 from tensorgen.ir.rebuild import merged, with_operands
-from tensorgen.passes.views import opened
+from tensorgen.ir.views import opened
 from tensorgen.prices.limits import OPENED_FACTORS
 
 

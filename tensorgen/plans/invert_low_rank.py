@@ -19,13 +19,13 @@ from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Label, Node, Product, Sum, delta, topological
 from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.ir.views import View
 from tensorgen.operators.calls import OPERATORS, apply
 from tensorgen.operators.matrices.definite import Sign, matrix_sign
 from tensorgen.operators.matrices.symmetry import flat
 from tensorgen.operators.promise_calls import bare
 from tensorgen.passes.context import Context
 from tensorgen.passes.order.flatten_products import flatten_products
-from tensorgen.passes.views import View
 from tensorgen.prices.thresholds import GAIN_OF_LOW_RANK
 
 

@@ -20,8 +20,8 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Sum, is_zero
 from tensorgen.ir.rebuild import merged
+from tensorgen.ir.views import Factor, Name
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.views import Factor, Name
 from tensorgen.prices.limits import TERMS_OF_A_PATTERN, TERMS_THAT_SHARE
 from tensorgen.prices.thresholds import ENTRIES_OF_A_SMALL_BLOCK
 from tensorgen.structure.groupings import held, place

@@ -13,7 +13,7 @@ from tensorgen.arrays.places import Entries
 from tensorgen.arrays.statements import Scatter, Unpack
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input
-from tensorgen.passes.views import Factor
+from tensorgen.ir.views import Factor
 from tensorgen.structure.coordinates import COUNT, Sides, entry_places, entry_values
 from tensorgen.structure.delta_solvers import no_entries
 from tensorgen.structure.gram import attribute

@@ -32,10 +32,10 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, is_zero
 from tensorgen.ir.rebuild import terms_of
 from tensorgen.ir.ties import ties
+from tensorgen.ir.views import Factor
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.matrices.join_entries import join_entries
 from tensorgen.passes.order.factor_sums import factor_sum
-from tensorgen.passes.views import Factor
 from tensorgen.prices.limits import (
     LINKED_TERMS,
     SPREAD_FACTORS,

@@ -36,7 +36,7 @@ from tensorgen.arrays.statements import Let, Statement, Unpack
 from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Lookup
-from tensorgen.passes.views import Name
+from tensorgen.ir.views import Name
 from tensorgen.structure.gram import Gram, gram
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.mirror_terms import mirrored

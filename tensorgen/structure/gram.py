@@ -24,8 +24,8 @@ from tensorgen.ir.nodes import (
     delta,
 )
 from tensorgen.ir.rebuild import terms_of
+from tensorgen.ir.views import Name
 from tensorgen.passes.matrices.join_entries import compared
-from tensorgen.passes.views import Name
 from tensorgen.structure.stored import LaidOut, StoredTerm
 from tensorgen.structure.take_apart import deep
 

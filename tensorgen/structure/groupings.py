@@ -20,9 +20,9 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
+from tensorgen.ir.views import Factor, Name
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.views import Factor, Name
 from tensorgen.prices.limits import GROUPED_FACTORS, GROUPINGS_BUILT
 from tensorgen.structure.stored import Element, StoredTerm, is_axis
 from tensorgen.structure.take_apart import Parts

@@ -10,7 +10,7 @@ from tensorgen.arrays.object_operations import Made, Nothing, Pack, Reshape
 from tensorgen.arrays.operations import Number
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.views import Factor
+from tensorgen.ir.views import Factor
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.stored import StoredTerm
 from tensorgen.structure.ways import LOCAL, SELF, SHIFT, Solver, aligned, count, numbers

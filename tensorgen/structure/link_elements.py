@@ -18,8 +18,9 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Atom, Call, Lookup, Node, Product, Sum
 from tensorgen.ir.rebuild import terms_of
+from tensorgen.ir.views import Name
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.views import Name, is_sparse
+from tensorgen.passes.views import is_sparse
 from tensorgen.prices.limits import ADDED_TERMS, AXES_OF_A_LARGE_SUM
 from tensorgen.structure.stored import Link, Tie
 from tensorgen.structure.take_apart import Parts, distributed, folded, take_apart

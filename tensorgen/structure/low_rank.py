@@ -10,8 +10,8 @@ from tensorgen.arrays.object_operations import Join, Later, Made, Pack, Reshape
 from tensorgen.arrays.operations import Fill, Number
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, constant_value
+from tensorgen.ir.views import Factor, Name
 from tensorgen.operators.matrices.symmetry import is_symmetric
-from tensorgen.passes.views import Factor, Name
 from tensorgen.structure.coordinates import entries
 from tensorgen.structure.delta_solvers import (
     diagonal_factorization,

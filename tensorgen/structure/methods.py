@@ -20,6 +20,7 @@ from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, topological
+from tensorgen.ir.views import Factor, Name
 from tensorgen.lower import lower
 from tensorgen.operators.index_notation import equation
 from tensorgen.operators.matrices.symmetry import is_symmetric
@@ -27,7 +28,6 @@ from tensorgen.operators.reshape import reshape
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.optimise import optimise
-from tensorgen.passes.views import Factor, Name
 from tensorgen.spec.names import METHOD_NAMES, unused
 from tensorgen.structure.gram import attribute, grams
 from tensorgen.structure.multiples import SCALE, linear_arrays

@@ -19,10 +19,10 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Sum
 from tensorgen.ir.rebuild import terms_of
+from tensorgen.ir.views import Factor, Name
 from tensorgen.operators.matrices.packing import packed, unpacked
 from tensorgen.operators.matrices.symmetry import Symmetry
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.views import Factor, Name
 from tensorgen.prices.limits import (
     ADDED_TERMS,
     AXES_OF_A_LARGE_SUM,

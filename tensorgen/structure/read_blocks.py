@@ -28,10 +28,10 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Node, Sum, affine, delta, is_zero
 from tensorgen.ir.rebuild import terms_of
+from tensorgen.ir.views import Name
 from tensorgen.operators.called_values import call_column
 from tensorgen.passes.context import Kept
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.views import Name
 from tensorgen.prices.limits import ENTRIES_READ
 from tensorgen.structure.groupings import held
 from tensorgen.structure.mirror_terms import Permutation

@@ -13,9 +13,9 @@ from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Lookup, Node, affine, delta
+from tensorgen.ir.views import Factor, Name
 from tensorgen.operators.reshape import reshape
 from tensorgen.passes.context import Kept
-from tensorgen.passes.views import Factor, Name
 
 
 def is_axis(label: Name) -> bool:

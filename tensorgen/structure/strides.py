@@ -10,7 +10,7 @@ from tensorgen.arrays.object_operations import Made, Pack
 from tensorgen.arrays.operations import Number, Size
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, delta
-from tensorgen.passes.views import Name
+from tensorgen.ir.views import Name
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.stored import StoredTerm
 from tensorgen.structure.ways import LOCAL, SHIFT, Solver, numbers

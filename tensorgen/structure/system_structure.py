@@ -10,12 +10,12 @@ from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Affine, Constraint, Node, affine, delta
+from tensorgen.ir.views import Factor, Name
 from tensorgen.operators.matrices.definite import is_positive_definite
 from tensorgen.operators.matrices.symmetry import Symmetry
 from tensorgen.operators.matrices.systems import Entries, banded, sparse, toeplitz
 from tensorgen.operators.promise_calls import bare
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.views import Factor, Name
 from tensorgen.prices.thresholds import (
     GAIN_OF_A_BAND,
     GAIN_OF_A_RULE,

@@ -20,8 +20,9 @@ from tensorgen.ir.nodes import (
     delta,
 )
 from tensorgen.ir.rebuild import terms_of
+from tensorgen.ir.views import Factor, Name, View
 from tensorgen.passes.readings.near_keys import nearer
-from tensorgen.passes.views import Factor, Name, View, compares, is_sparse, is_spread
+from tensorgen.passes.views import compares, is_sparse, is_spread
 from tensorgen.prices.limits import AXES_OF_A_LARGE_SUM, DEPTH_OF_PRODUCTS, SPREAD_TERMS
 from tensorgen.structure.stored import Element, Link, Tie, is_axis, rooted
 

@@ -31,7 +31,7 @@ from tensorgen.ir.nodes import (
     indicator,
 )
 from tensorgen.ir.rebuild import refs_of, terms_of
-from tensorgen.passes.views import Name
+from tensorgen.ir.views import Name
 from tensorgen.structure.methods import OPERAND, Body, Structure
 from tensorgen.structure.stored import LaidOut, StoredTerm
 from tensorgen.structure.take_apart import deep

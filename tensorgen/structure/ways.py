@@ -15,7 +15,7 @@ from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Node
-from tensorgen.passes.views import Name
+from tensorgen.ir.views import Name
 from tensorgen.structure.gram import gram
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.stored import StoredTerm

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, topological
 from tensorgen.ir.rebuild import carry_names, with_operands, with_parts
+from tensorgen.ir.views import opened
 from tensorgen.operators.matrices.definite import is_positive_definite
 from tensorgen.operators.matrices.systems import solution
 from tensorgen.passes.context import Context
 from tensorgen.passes.matrices.select_entries import is_inverse
-from tensorgen.passes.views import opened
 
 ROUNDS = 3
 """Numbers choose again once it is known what the others have chosen."""

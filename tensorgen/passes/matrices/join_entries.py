@@ -29,8 +29,8 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.ir.rebuild import rebuild, with_parts
+from tensorgen.ir.views import Name, View
 from tensorgen.passes.context import Context
-from tensorgen.passes.views import Name, View
 
 PAIR = "pair"
 

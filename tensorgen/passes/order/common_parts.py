@@ -18,9 +18,9 @@ from typing import NamedTuple
 from tensorgen.ir.constraints import normal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Sum, delta
+from tensorgen.ir.views import Name, View
 from tensorgen.operators.scalar import infinite
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.views import Name, View
 
 
 class Common(NamedTuple):

@@ -22,12 +22,12 @@ from tensorgen.ir.nodes import (
     Term,
     constant_value,
 )
+from tensorgen.ir.views import View
 from tensorgen.operators.scans.ranks import order_of
 from tensorgen.passes.matrices.centre_differences import centred
 from tensorgen.passes.order.factor_sums import pays
 from tensorgen.passes.rounds import Round
 from tensorgen.passes.views import (
-    View,
     compares,
     grows,
     is_larger,

@@ -13,10 +13,10 @@ from itertools import chain
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Sum, only_below
+from tensorgen.ir.views import Name, View
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.order.common_parts import Common, Kind, factors
 from tensorgen.passes.order.order_contractions import order_contractions
-from tensorgen.passes.views import Name, View
 from tensorgen.prices.limits import CANDIDATES_A_SUM, TRIALS_A_SUM, TRIALS_IN_ALL
 from tensorgen.prices.thresholds import SHARE_OF_FACTORED
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Node, Product, Ref, use_counts
 from tensorgen.ir.rebuild import rebuild
+from tensorgen.ir.views import opened
 from tensorgen.passes.context import Context
-from tensorgen.passes.views import is_elementwise, opened
+from tensorgen.passes.views import is_elementwise
 
 
 def fuse_elementwise(context: Context, roots: Sequence[Node]) -> list[Node]:

@@ -22,12 +22,12 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
+from tensorgen.ir.views import View
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.conditions.bounds import is_unsafe
 from tensorgen.operators.scalar import apply
 from tensorgen.passes.order.factor_sums import pays
 from tensorgen.passes.rounds import Round
-from tensorgen.passes.views import View
 from tensorgen.prices.thresholds import SHARE_OF_EXPANDED
 
 

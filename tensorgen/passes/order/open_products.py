@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tensorgen.ir.nodes import Node, Product
+from tensorgen.ir.views import opened
 from tensorgen.passes.rounds import Round
-from tensorgen.passes.views import opened
 from tensorgen.prices.limits import OPENED_FACTORS
 
 

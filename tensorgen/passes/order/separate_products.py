@@ -9,8 +9,9 @@ from __future__ import annotations
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Node, Product, once
+from tensorgen.ir.views import View
 from tensorgen.passes.rounds import Round
-from tensorgen.passes.views import View, grows
+from tensorgen.passes.views import grows
 
 
 def separate_products(known: Round, node: Node) -> Node:

@@ -25,6 +25,7 @@ from tensorgen.ir.nodes import (
     labels_of,
 )
 from tensorgen.ir.rebuild import with_parts
+from tensorgen.ir.views import Name
 from tensorgen.operators.scans.intervals import (
     spread_between,
     sums_between,
@@ -33,7 +34,6 @@ from tensorgen.operators.scans.places import place
 from tensorgen.operators.scans.ranks import in_order, order_of
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.readings.gather_by_key import KEY, Gathered
-from tensorgen.passes.views import Name
 
 
 class _Bound(NamedTuple):

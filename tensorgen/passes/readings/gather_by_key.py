@@ -27,9 +27,9 @@ from tensorgen.ir.nodes import (
     labels_of,
 )
 from tensorgen.ir.rebuild import with_parts
+from tensorgen.ir.views import Name
 from tensorgen.operators.scans.ranks import order_of
 from tensorgen.passes.cost import CostModel
-from tensorgen.passes.views import Name
 
 KEY = "key"
 

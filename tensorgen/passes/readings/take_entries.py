@@ -23,9 +23,9 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.ir.rebuild import of_others, rebuild, refs_of
+from tensorgen.ir.views import View
 from tensorgen.passes.context import Context
 from tensorgen.passes.readings.readings import Reading, reading
-from tensorgen.passes.views import View
 from tensorgen.prices.limits import ENTRIES_ROUNDS
 from tensorgen.prices.thresholds import GAIN_OF_A_RULE
 

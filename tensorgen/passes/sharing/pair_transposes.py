@@ -21,8 +21,9 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, Product, Sum, Term
 from tensorgen.ir.patterns import pattern_of
 from tensorgen.ir.rebuild import rebuild
+from tensorgen.ir.views import View
 from tensorgen.passes.context import Context
-from tensorgen.passes.views import View, is_sparse
+from tensorgen.passes.views import is_sparse
 from tensorgen.prices.limits import PERMUTATIONS_A_SUM
 
 Permutation = tuple[int, ...]

@@ -34,9 +34,9 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.patterns import pattern_of, product_pattern
 from tensorgen.ir.rebuild import renew
+from tensorgen.ir.views import Name, View
 from tensorgen.passes.context import Context
 from tensorgen.passes.order.order_contractions import order_product
-from tensorgen.passes.views import Name, View
 from tensorgen.prices.limits import SHARED_FACTORS, TRIALS_OF_A_MATCH
 from tensorgen.prices.thresholds import SHARE_OF_REUSED
 
