@@ -18,6 +18,7 @@ from tensorgen.operators import reshape
 from tensorgen.operators.conditions import adjoining, masks
 from tensorgen.operators.scalar import infinite
 from tensorgen.operators.stable import (
+    common_divisors,
     complements,
     differences,
     equal_keys,
@@ -77,6 +78,7 @@ _SUM_RULES = (
     differences.rewritten,
     reshape.added,
     adjoining.joined,
+    common_divisors.divided_once,
 )
 
 _RULES = (_PAIR_RULES, (powers.powers, powers.cancelled))
