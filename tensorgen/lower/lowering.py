@@ -100,7 +100,12 @@ def lower(
     results = slice_alike(draft, results, plan)
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
-    code = Code(tuple(statements), tuple(returns), plan.refusals)
+    code = Code(
+        tuple(statements),
+        tuple(returns),
+        plan.refusals,
+        remarks=naming.remarks(statements, returns),
+    )
     known = hints or {}
     sizes = known if in_blocks else {}
     named = naming.name, naming.again, [*plan.named.values()]

@@ -39,10 +39,12 @@ from tensorgen.arrays.statements import (
     rebuilt,
 )
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
+from tensorgen.ir.remarks import Remarks
 from tensorgen.lower.axes import permuted
 from tensorgen.lower.draft import Draft, Repeat, Result, Value
 from tensorgen.lower.drafted_arrays import is_at_hand, unscaled, users_first
 from tensorgen.lower.plan import Plan
+from tensorgen.lower.remarks import remarks
 from tensorgen.lower.step_loops import looped
 from tensorgen.lower.value_names import Names, call_word, stem
 from tensorgen.operators.word_shapes import (
@@ -125,6 +127,11 @@ class Naming:
         }
         calls = self.plan.expansions.items()
         return found | {call: found[node] for call, node in calls if node in found}
+
+    def remarks(self, lines: Sequence[Statement], results: Sequence[Array]) -> Remarks:
+        """What is to be told of the lines, and of the results."""
+        named = zip(self.root_names, results, strict=False)
+        return remarks(self.plan, self._values, lines, named)
 
     def name(self, k: int) -> str:
         """A new name for result `k`."""
