@@ -7,15 +7,15 @@ stands, and each of them once in a module.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from tensorgen.calculus.kinds import PROBLEM
 from tensorgen.emit.interface import Body
 from tensorgen.emit.module import Module
-from tensorgen.ir.remarks import Remarks, merged
+from tensorgen.ir.remarks import RETURNED, Remarks, merged
 
 _DEFINED = re.compile(r"(?:def|class) (\w+)")
-_STATED = re.compile(r"( +)(.*?)(?: [-+*/]?= |$)")
+_BOUND = re.compile(rf"\s*({RETURNED}\b|.*? (?=[-+*/]?= )|.*out=\w+)")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -48,21 +48,35 @@ def _told(bodies: Iterable[Body]) -> Remarks:
 
 def remarked(text: str, remarks: Mapping[str, Remarks]) -> str:
     """Return the text of definitions with the remarks on each, told once in all."""
-    rows: list[str] = []
+    found: list[str] = []
     done: set[str] = set()
     here: Remarks = {}
     is_doc = False
-    for row in text.split("\n"):
+    rows = text.split("\n")
+    for k, row in enumerate(rows):
         if named := _DEFINED.match(row):
             here = remarks.get(named[1], {})
-        stated, quotes = _STATED.match(row), row.count('"""')
-        if stated and not (is_doc or quotes):
-            bound = {*_WORD.findall(stated[2])}
-            for remark, names in here.items():
-                fits = not (names and names.isdisjoint(bound))
-                if fits and remark.sentence not in done and re.search(remark.form, row):
-                    rows.append(f"{stated[1]}# {remark.sentence}")
-                    done.add(remark.sentence)
+        quotes = row.count('"""')
+        is_statement = _indent(row) and not (is_doc or quotes or "def " in row)
+        for remark, names in here.items() if is_statement else ():
+            if remark.sentence in done or not re.search(remark.form, row):
+                continue
+            if not names or not names.isdisjoint(_bound(rows, k)):
+                found.append(f"{row[: _indent(row)]}# {remark.sentence}")
+                done.add(remark.sentence)
         is_doc ^= quotes % 2 == 1
-        rows.append(row)
-    return "\n".join(rows)
+        found.append(row)
+    return "\n".join(found)
+
+
+def _bound(rows: Sequence[str], k: int) -> set[str]:
+    """The names that stand on the left of a statement, and of those inside of it."""
+    end = k + 1
+    while end < len(rows) and _indent(rows[end]) > _indent(rows[k]):
+        end += 1
+    left = (_BOUND.match(row) for row in rows[k:end])
+    return {word for own in left if own for word in _WORD.findall(own[1])}
+
+
+def _indent(row: str) -> int:
+    return len(row) - len(row.lstrip())

@@ -96,8 +96,11 @@ def _of(
     values: Mapping[Node, Array],
     known: Mapping[Array, Collection[str]],
 ) -> Collection[str]:
-    """The names of a node, or of what it stands in."""
-    while node is not None and not is_recurrence(node):
+    """The names of a node, or of what it stands in; of steps those of their states."""
+    if node is not None and is_recurrence(node):
+        whole = [values[node]] if node in values else []
+        return [one.op.name for one in below(whole) if isinstance(one.op, Variable)]
+    while node is not None:
         value = values.get(node)
         if value is not None and isinstance(value.op, Variable):
             return [value.op.name]
@@ -124,13 +127,6 @@ def _is_added_by_key(plan: Plan, node: Node) -> bool:
         and node not in plan.graph.stated
         and bool(looked_up(form for _, form in node.constraints))
     )
-
-
-def _is_against(plan: Plan, node: Node) -> bool:
-    """Whether steps go back from the last one, as nobody has stated it."""
-    if not isinstance(node, Call) or node in plan.graph.stated:
-        return False
-    return is_recurrence(node) and Recurrence.of(node).steps.backwards
 
 
 def _is_of_runs(plan: Plan, node: Node) -> bool:
@@ -161,13 +157,6 @@ ROWS = (
             r"_by_key\(|_add_at\(|\badd\.at\(|\bbincount\(",
         ),
         _is_added_by_key,
-    ),
-    Row(
-        Remark(
-            "the adjoint goes back from the last step to the first",
-            r"\bfor \w+ in reversed\(",
-        ),
-        _is_against,
     ),
     Row(
         Remark(

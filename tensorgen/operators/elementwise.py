@@ -18,8 +18,8 @@ WIDE = (-1000.0, -40.0, -1e-8, 1e-8, 40.0, 1000.0)
 
 EXPM1 = Remark("exp(t) - 1, with all digits near t = 0", r"\bexpm1\(", ("expm1",))
 LOG1P = Remark("log(1 + t), with all digits near t = 0", r"\blog1p\(", ("log1p",))
-SOFTPLUS = Remark("log(1 + exp(t)) without overflow", r"\blogaddexp\(0, (?!-)")
-LOG_SIGMOID = Remark("log(1 / (1 + exp(-t))) without overflow", r"-np\.logaddexp\(0, ")
+SOFTPLUS = Remark("log(1 + exp(t)) without overflow", r"\blogaddexp\(0, ")
+LOG_SIGMOID = Remark("log(1 / (1 + exp(-t))) without overflow", r"-\w+\.logaddexp\(0, ")
 LOGADDEXP = Remark(
     "log(exp(a) + exp(b)) without overflow",
     r"\blogaddexp\((?!0, )",

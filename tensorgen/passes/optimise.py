@@ -322,7 +322,7 @@ PASSES = (
         needs="n-ary products: what is grouped here stays so",
         ends="each product is replaced by smaller ones, which are not revisited",
         remark=Remark(
-            "from the right: the order of products with the fewest operations",
+            "from the right, which is the cheapest order of these products",
             r"@ \([\w.]+ @ ",
         ),
         run=_each(_ordered),
