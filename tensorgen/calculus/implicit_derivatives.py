@@ -25,7 +25,7 @@ from tensorgen.operators.scalar import power
 from tensorgen.operators.solved_arrays import Equation, equation_of
 
 SLOPE = Remark(
-    "implicit function theorem: one solve with the slope of the equation",
+    "implicit function theorem: solve with the equation's slope",
     r"\b_?(?:cholesky_)?solve\(",
 )
 

@@ -150,7 +150,7 @@ class Body:
     needs_dtype: bool = False
     refusals: tuple[str, ...] = ()
     holds: Dim = ZERO
-    remarks: Remarks = field(default_factory=dict, hash=False)
+    remarks: Remarks = field(default_factory=dict, compare=False)
 
     @property
     def text(self) -> tuple[str, ...]:

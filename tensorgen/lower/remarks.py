@@ -145,7 +145,7 @@ ROWS = (
     ),
     Row(
         Remark(
-            "an inverse is applied by solving: no digits are lost in forming it",
+            "solved, not inverted: that keeps more digits",
             r"\b_?(?:cholesky_)?solve\(",
             ("solve",),
         ),
@@ -153,14 +153,14 @@ ROWS = (
     ),
     Row(
         Remark(
-            "gathered, weighted, added up by key: no matrix of zeros and ones",
-            r"_by_key\(|_add_at\(|\badd\.at\(|\bbincount\(",
+            "gather, weight, add up by key: no matrix is formed",
+            r"_by_key\(|_add_at\(|\badd\.at\(|\bbincount\([^,]*, (?!minlength)",
         ),
         _is_added_by_key,
     ),
     Row(
         Remark(
-            "checkpoints: of each run of steps only the first state is kept",
+            "checkpoints: of each run of steps the first state alone",
             r"^ *\w+_starts = ",
         ),
         _is_of_runs,

@@ -281,7 +281,7 @@ PASSES = (
         needs="n-ary products, which have no order yet",
         ends="a number keeps no inverse that can be applied",
         remark=Remark(
-            "one solve with the transpose, for all that it is multiplied by",
+            "one solve with the transpose, in place of several",
             r"\bsolve\(.*(?:\.T,|transposed=True)",
         ),
         run=_each(apply_in_numbers),
@@ -322,8 +322,8 @@ PASSES = (
         needs="n-ary products: what is grouped here stays so",
         ends="each product is replaced by smaller ones, which are not revisited",
         remark=Remark(
-            "from the right, which is the cheapest order of these products",
-            r"@ \([\w.]+ @ ",
+            "from the right: the cheapest order of these products",
+            r"@ \([\w.]+ @ (?:[^()+-]|\([^()]*\))*\)",
         ),
         run=_each(_ordered),
         patient=True,
@@ -385,7 +385,7 @@ PASSES = (
         needs="pairs as they are computed, and weights that are never negative",
         ends="a product of a matrix and itself has no weights",
         remark=Remark(
-            "a matrix by itself: BLAS computes one triangle of a product Z.T @ Z",
+            "Z.T @ Z is symmetric: BLAS computes one triangle",
             r"\b([\w.]+)\.T @ \1\b|\b([\w.]+) @ \2\.T\b",
         ),
         run=_each(mirror_products),
@@ -424,7 +424,7 @@ PASSES = (
         needs="selections as they are; differentiation is over: equals share a slope",
         ends="each selection is looked at once, alone and within another",
         remark=Remark(
-            "both branches at once, by an argument that stops where they meet",
+            "both branches in one: the argument stops where they meet",
             r"\b(?:clip|minimum|maximum)\(",
             ("clip",),
         ),

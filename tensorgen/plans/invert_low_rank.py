@@ -30,11 +30,11 @@ from tensorgen.passes.order.flatten_products import flatten_products
 from tensorgen.prices.thresholds import GAIN_OF_LOW_RANK
 
 INVERSE = Remark(
-    "Woodbury: (D + U W)^-1 by solving with I + W D^-1 U, as large as the rank",
-    r"@ \(?(?:\w+\.)*_?(?:cholesky_)?solve\(|@ \(?inv_\w+",
+    "Woodbury: (D + U W)^-1 by the smaller I + W D^-1 U",
+    r"\b_?(?:cholesky_)?solve\(|\binv_\w+ @|@ \(?inv_",
 )
 DETERMINANT = Remark(
-    "det(D + U W) = det(D) det(I + W D^-1 U), which is as large as the rank",
+    "det(D + U W) = det(D) det(I + W D^-1 U), the smaller one",
     r"\blog\(np\.diagonal|\bslogdet\(|\bdet\(|logdet",
 )
 

@@ -185,7 +185,7 @@ ROWS = (
         work=0.5,
         regular=True,
         remark=Remark(
-            "positive definite: the Cholesky factor takes half the work of LU",
+            "positive definite: Cholesky, at half the cost of LU",
             r"\bcholesky\(",
             ("cholesky",),
         ),
