@@ -9,6 +9,7 @@ from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.object_operations import Called
 from tensorgen.arrays.statements import Statement
 from tensorgen.ir.nodes import Node
+from tensorgen.ir.remarks import Remarks
 
 
 @dataclass(frozen=True)
@@ -16,13 +17,15 @@ class Code:
     """The body of a function, which nobody has written as text yet.
 
     `returns` has one array a root. Matrices that are what `refusals` say raise
-    LinAlgError. Statements bind values of nodes that are `called` by a name.
+    LinAlgError. Statements bind values of nodes that are `called` by a name. What has
+    chosen their forms has `remarks`.
     """
 
     statements: tuple[Statement, ...]
     returns: tuple[Array, ...]
     refusals: tuple[str, ...] = ()
     called: Mapping[Node, str] = field(default_factory=dict, compare=False)
+    remarks: Remarks = field(default_factory=dict, compare=False)
 
 
 def code_of(called: Called) -> Code:

@@ -9,7 +9,7 @@ returns the code as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tensorgen.arrays.block_loops import blocked
@@ -26,6 +26,7 @@ from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.straighten import straightened
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.laws import Law
+from tensorgen.ir.remarks import Remark
 from tensorgen.prices.price_table import NUMPY, Backend
 
 
@@ -67,9 +68,12 @@ class Rewrite(Law):
 
 def rewritten(code: Code, scene: Scene) -> Code:
     """Return code that computes the same, after all rewrites."""
+    remarks = {**code.remarks}
     for rewrite in REWRITES:
-        code = rewrite.run(code, scene)
-    return code
+        before, code = code, rewrite.run(code, scene)
+        if rewrite.remark is not None and code is not before:
+            remarks[rewrite.remark] = frozenset()
+    return replace(code, remarks=remarks)
 
 
 REWRITES = (
@@ -92,6 +96,9 @@ REWRITES = (
         law="(X @ W)[a, b] = (Z @ W)[a * n + b], where Z = reshape(X, (m * n, k))",
         needs="arguments alone are reshaped, and fewer than products gain",
         ends="each pair of leading axes is joined once",
+        remark=Remark(
+            "all leading axes as rows: one product of matrices", r"\breshape\("
+        ),
         run=lambda code, scene: joined(code, scene.speed, scene.again),
     ),
     Rewrite(
@@ -137,6 +144,7 @@ REWRITES = (
         law="a + b = (s := a; s += b), and y = f(x) wherever it is read",
         needs="all arrays that live together, blocks among them",
         ends="each change lowers the peak of what is held by a quarter",
+        remark=Remark("in place, for fewer large arrays at a time", r"\bout=\w"),
         run=lambda code, scene: frugal(
             code, scene.pick, scene.again, scene.kept, scene.sizes
         ),

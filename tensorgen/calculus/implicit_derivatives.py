@@ -15,6 +15,7 @@ from tensorgen.calculus.recurrence_derivatives import Forward, Reverse
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref, is_zero
+from tensorgen.ir.remarks import Remark
 from tensorgen.ir.ties import along, ties
 from tensorgen.operators.calls import apply
 from tensorgen.operators.conditions.guards import guard
@@ -22,6 +23,11 @@ from tensorgen.operators.promise_calls import promise
 from tensorgen.operators.reshape import reshape
 from tensorgen.operators.scalar import power
 from tensorgen.operators.solved_arrays import Equation, equation_of
+
+SLOPE = Remark(
+    "implicit function theorem: solve with the equation's slope",
+    r"\b_?(?:cholesky_)?solve\(",
+)
 
 
 def tangent(
@@ -115,6 +121,7 @@ class Slope:
         if own.definite:
             square = promise(graph, "spd", square)
         self.inverse = apply(graph, "inv", [square])
+        graph.remark(self.inverse, SLOPE)
 
     @property
     def _side(self) -> Dim:

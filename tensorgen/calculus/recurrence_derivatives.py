@@ -16,6 +16,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, is_zero, topological
 from tensorgen.ir.rebuild import substituted
+from tensorgen.ir.remarks import Remark
 from tensorgen.operators.conditions.guards import guard
 from tensorgen.operators.recurrences.all_steps import (
     AllSteps,
@@ -26,6 +27,7 @@ from tensorgen.operators.recurrences.recurrence import (
     Opened,
     Recurrence,
     State,
+    is_recurrence,
     name_of,
     opened,
     recurrence,
@@ -40,6 +42,11 @@ Reverse = Callable[
     [Graph, Mapping[Node, Node], Sequence[Node], Sequence[Dim]], list[Node]
 ]
 """The cotangents of nodes for those of outputs, as `pullback` gives them."""
+
+ADJOINT = Remark(
+    "the adjoint goes back from the last step to the first",
+    r"\bfor \w+ in reversed\(",
+)
 
 
 class Tangents:
@@ -242,6 +249,9 @@ class Cotangents:
                 self._add(result, fixed[at], against.last(graph, summed[slope]))
             else:
                 self._add(result, fixed[at], at_once.total(slope))
+        for node in topological(result.values()) if not steps.backwards else ():
+            if is_recurrence(node) and Recurrence.of(node) == against:
+                graph.remark(node, ADJOINT)
         return result
 
     def _states(self, places: Sequence[Input]) -> tuple[list[State], dict[Input, Node]]:

@@ -11,7 +11,7 @@ of a second derivative those for `pairs(wrt)`, from which the transposed ones fo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -19,6 +19,7 @@ from tensorgen.arrays.written import Written
 from tensorgen.calculus.kinds import Blocks, Kind
 from tensorgen.emit.backends import Backend
 from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.remarks import Remarks
 
 OPTIONAL = "ArrayLike | None"
 """The type of an unknown, which is found where it is not given."""
@@ -137,7 +138,7 @@ class Body:
     the function starts, and used by their last component (`scipy.special` as
     `special`). Matrices that are what `refusals` say raise LinAlgError. No expression
     of `returns` may be an argument itself or a view of one. About `holds` numbers are
-    in memory at a time.
+    in memory at a time. What has chosen the forms of its lines has `remarks`.
     """
 
     lines: tuple[str, ...]
@@ -149,6 +150,7 @@ class Body:
     needs_dtype: bool = False
     refusals: tuple[str, ...] = ()
     holds: Dim = ZERO
+    remarks: Remarks = field(default_factory=dict, compare=False)
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -166,6 +168,7 @@ def body_of(text: Written, backend: Backend) -> Body:
         modules=backend.imported(text.modules),
         needs_dtype=text.needs_dtype,
         refusals=text.refusals if backend.refuses else (),
+        remarks=text.code.remarks,
     )
 
 

@@ -24,6 +24,7 @@ from tensorgen.emit.interface import OPTIONAL, Function, Private, sizes_among
 from tensorgen.emit.layout import finished
 from tensorgen.emit.module import Module
 from tensorgen.emit.problem_classes import Problem, problem
+from tensorgen.emit.remarks import remarked, remarks_of
 from tensorgen.emit.seal import NOTHING
 from tensorgen.emit.support import support_file, support_name, support_names
 from tensorgen.emit.text import FILLED, docstring, file_name, literal
@@ -90,7 +91,7 @@ def render(
     if shared is not None:
         beside[shared + support_name(backend)] = support_names(backend.name)
     top = _header(module, backend, shared is not None)
-    text = code(backend, context)
+    text = remarked(code(backend, context), remarks_of(module))
     words = module_docstring(module.name, module.doc, pieces.parameters(module))
     exported = _exported(module)
     source = framed(backend, top, words, text, exported, beside)

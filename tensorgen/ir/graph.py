@@ -42,6 +42,7 @@ from tensorgen.ir.nodes import (
     is_zero,
 )
 from tensorgen.ir.product import ProductBuilder
+from tensorgen.ir.remarks import Remark
 
 Name = Hashable
 Number = int | Fraction
@@ -67,6 +68,9 @@ class Graph:
         self.suggestions: dict[Node, str] = {}
         self.derived: dict[Node, str] = {}
         """What derivatives are called where no word says what they are."""
+        self.remarks: dict[Node, dict[Remark, None]] = {}
+        self.spelled: set[str] = set()
+        """The functions that are called in expressions."""
         self.stated: dict[Node, None] = {}
         """What functions are made of, which is not called after derivatives of it."""
         self.pairs: dict[Node, dict[Node, None]] = {}  # of index arrays
@@ -313,6 +317,10 @@ class Graph:
         """Say what to call a value, no mere number, if it gets a statement."""
         if constant_value(node) is None:
             self.suggestions.setdefault(node, name)
+
+    def remark(self, node: Node, remark: Remark) -> None:
+        """Say what is to be told of the form that a value has."""
+        self.remarks.setdefault(node, {})[remark] = None
 
     def forget(self) -> None:
         """Let go of all nodes, and they of one another: nobody asks for them again.

@@ -82,13 +82,15 @@ def substituted(
 
 
 def carry_names(graph: Graph, old: Node, new: Node) -> None:
-    """Call a node what the one was called that it replaces."""
+    """Call a node what the one was called that it replaces; tell of it the same."""
     if old in graph.names:
         graph.names.setdefault(new, graph.names[old])
     if old in graph.suggestions:
         graph.suggest(new, graph.suggestions[old])
     if old in graph.derived:
         graph.derived.setdefault(new, graph.derived[old])
+    for remark in graph.remarks.get(old, ()):
+        graph.remark(new, remark)
 
 
 def with_factors(graph: Graph, node: Product, factors: Sequence[Ref]) -> Node:

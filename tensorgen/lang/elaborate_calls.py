@@ -41,6 +41,7 @@ def call(e: Statement, tree: ast.Call) -> Array | None:
         _no_function(e, tree)
         return None
     name = tree.func.id
+    e.session.graph.spelled.add(name)
     thing = e.names.get(name)
     if thing is not None and thing.macro is not None:
         return expand(e, thing.macro, tree)

@@ -42,6 +42,7 @@ from tensorgen.lower.naming import Naming
 from tensorgen.lower.operands import Operand, made, number, size
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering, spreads
+from tensorgen.lower.remarks import remarks
 from tensorgen.lower.results import is_view, result
 from tensorgen.lower.scatter import Write, is_plain
 from tensorgen.lower.slices import slice_alike
@@ -100,7 +101,9 @@ def lower(
     results = slice_alike(draft, results, plan)
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
-    code = Code(tuple(statements), tuple(returns), plan.refusals)
+    named_results = zip(naming.root_names, returns, strict=False)
+    told = remarks(plan, naming.values, statements, named_results)
+    code = Code(tuple(statements), tuple(returns), plan.refusals, remarks=told)
     known = hints or {}
     sizes = known if in_blocks else {}
     named = naming.name, naming.again, [*plan.named.values()]

@@ -98,7 +98,7 @@ class Naming:
         self._final: dict[Array, Array] = {}
         # What is known of final ones.
         self._inline: dict[Array, Node] = {}
-        self._values: dict[Node, Array] = {}
+        self.values: dict[Node, Array] = {}
 
     def run(
         self, draft: Draft, results: Sequence[Result]
@@ -113,14 +113,14 @@ class Naming:
             elif step.variable is not None:
                 self._bind(step, step.variable)
             elif step.node is not None and step.array in self._uses:
-                self._values.setdefault(step.node, self._placed(step.array))
+                self.values.setdefault(step.node, self._placed(step.array))
         return self.lines, self._returned(results)
 
     def called(self, among: Container[Node]) -> dict[Node, str]:
         """The nodes, of some, whose values have names."""
         found = {
             node: value.op.name
-            for node, value in self._values.items()
+            for node, value in self.values.items()
             if isinstance(value.op, Variable) and node in among
         }
         calls = self.plan.expansions.items()
@@ -207,11 +207,11 @@ class Naming:
                 name = self.names.pick([call_word(value) or "stored"])
             else:
                 if not step.filled:
-                    self._values[step.node] = value
+                    self.values[step.node] = value
                 name = self._picked(step.node)
             self._final[variable] = self._let(name, value)
             if step.node is not None:
-                self._values[step.node] = self._final[variable]
+                self.values[step.node] = self._final[variable]
         return self._final[variable]
 
     def _change(self, step: Statement) -> None:
@@ -228,13 +228,13 @@ class Naming:
 
     def _loop(self, step: Loop) -> None:
         """Append a loop over taps; what it names is known inside alone."""
-        known = {**self._final}, {**self._inline}, {**self._values}
+        known = {**self._final}, {**self._inline}, {**self.values}
         outside, self.lines = self.lines, []
         for line in step.body:
             self._change(line)
         outside.append(replace(step, body=tuple(self.lines)))
         self.lines = outside
-        self._final, self._inline, self._values = known
+        self._final, self._inline, self.values = known
 
     def _repeat(self, step: Repeat) -> None:
         """Append a loop, whose statements have names that nothing else has."""
@@ -270,7 +270,7 @@ class Naming:
                 name = self.names.pick(self._words(one, value))
             value = self._let(name, value)
             if node is not None:
-                self._values[node] = value
+                self.values[node] = value
         return value
 
     def _alone(self, one: Array) -> Array:
@@ -287,7 +287,7 @@ class Naming:
             value = signed_sum([*zip(one.op.signs, args, strict=True)])
         node = self._nodes.get(one)
         if node is not None:
-            self._values[node] = value
+            self.values[node] = value
             value = self._shortened(node, value)
             self._inline.setdefault(value, node)
         return value
@@ -305,7 +305,7 @@ class Naming:
             own = self._part_named(part)
             value = self._rewritten(value, part, own)
             if node is not None:
-                self._values[node] = value
+                self.values[node] = value
         return value
 
     def _part(self, node: Node | None, value: Array, room: int) -> Array | None:
@@ -339,7 +339,7 @@ class Naming:
         if isinstance(part.op, Permute):
             axes, (value,) = part.op.axes, part.args
         named = self._let(self._picked(node), value)
-        own = self._values[node] = permuted(named, axes)
+        own = self.values[node] = permuted(named, axes)
         return own
 
     def _rewritten(self, value: Array, part: Array, own: Array) -> Array:
@@ -350,7 +350,7 @@ class Naming:
             if old is not new and old in self._inline and old is not part:
                 node = self._inline[old]
                 self._inline.setdefault(new, node)
-                self._values[node] = new
+                self.values[node] = new
         return found
 
     # Results
@@ -390,7 +390,7 @@ class Naming:
         names.append(told if told not in self._own else None)
         if not any(names):
             call = self.plan.origin.get(node, node)
-            value = self._values.get(node) if call is node else None
+            value = self.values.get(node) if call is node else None
             word = read_name(value) if value is not None else None
             derived = self.plan.graph.derived
             names = [word, *describe(call, self._name_of, derived.get(node))]
@@ -424,7 +424,7 @@ class Naming:
             return self.words.get(node.name, node.name)
         if node in self.plan.solved:
             return describe(node, self._name_of)[0]
-        value = self._values.get(self.plan.expansions.get(node, node))
+        value = self.values.get(self.plan.expansions.get(node, node))
         word = stem(value) if value is not None else None
         if word is None:
             graph = self.plan.graph

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from math import inf
 
+from tensorgen.ir.remarks import Remark
 from tensorgen.operators import kinks, special
 from tensorgen.operators.table import Elementwise as Row
 
 POSITIVE = (0.2, 0.7, 1.0, 1.9, 4.5)
 UNIT = (-0.9, -0.4, 0.1, 0.6, 0.85)
 WIDE = (-1000.0, -40.0, -1e-8, 1e-8, 40.0, 1000.0)
+
+EXPM1 = Remark("exp(t) - 1, with all digits near t = 0", r"\bexpm1\(", ("expm1",))
+LOG1P = Remark("log(1 + t), with all digits near t = 0", r"\blog1p\(", ("log1p",))
+SOFTPLUS = Remark("log(1 + exp(t)) without overflow", r"\blogaddexp\(0, ")
+LOG_SIGMOID = Remark("log(1 / (1 + exp(-t))) without overflow", r"-\w+\.logaddexp\(0, ")
+LOGADDEXP = Remark(
+    "log(exp(a) + exp(b)) without overflow",
+    r"\blogaddexp\((?!0, )",
+    ("logaddexp", "logsumexp"),
+)
 
 _ROWS = (
     # Exponentials and logarithms.
@@ -31,6 +42,7 @@ _ROWS = (
         extreme=(-40.0, 1e-12),
         traits="overflows keeps0",
         ends=(-1, inf),
+        remark=EXPM1,
     ),
     Row(
         "rexpm1",
@@ -40,6 +52,7 @@ _ROWS = (
         traits="internal",
         spelled="1 / expm1({0})",
         safe=(0, 1),
+        remark=EXPM1,
     ),
     # (exp(x) - 1) / x, and the integral of s**x * exp(y * s) over s from 0 to 1.
     Row(
@@ -74,6 +87,7 @@ _ROWS = (
         traits="keeps0",
         safe=(0, 1),
         ends=(None, inf),
+        remark=LOG1P,
     ),
     # log(1 - exp(x)), for a negative x.
     Row(
@@ -369,6 +383,7 @@ _ROWS = (
         traits="positive vanishes log logistic",
         doc="log(1 + exp(x)), without overflow.",
         ends=(0, inf),
+        remark=SOFTPLUS,
     ),
     Row(
         "log_sigmoid",
@@ -377,6 +392,7 @@ _ROWS = (
         extreme=WIDE,
         traits="bounded logistic",
         ends=(-inf, 0),
+        remark=LOG_SIGMOID,
     ),
     Row(
         "logaddexp",
@@ -384,6 +400,7 @@ _ROWS = (
         "np.logaddexp({0}, {1})",
         extreme=WIDE,
         traits="commutes log",
+        remark=LOGADDEXP,
     ),
     Row(
         "gap",

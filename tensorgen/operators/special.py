@@ -11,6 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import inf
 
+from tensorgen.ir.remarks import Remark
 from tensorgen.operators.table import Elementwise as Row
 
 POSITIVE = (0.2, 0.7, 1.0, 1.9, 4.5)
@@ -62,6 +63,11 @@ ROWS = (
         "special.erfc({0})",
         traits="bounded",
         ends=(2, 0),
+        remark=Remark(
+            "1 - erf(t), with all digits where little is left of 1",
+            r"\berfc\(",
+            ("erfc",),
+        ),
     ),
     Row(
         "gauss",
@@ -110,6 +116,11 @@ ROWS = (
         traits="bounded",
         doc="log(ndtr(x)), which is accurate in the tails.",
         ends=(-inf, 0),
+        remark=Remark(
+            "log(ndtr(t)), which is finite where ndtr(t) is 0 already",
+            r"\blog_ndtr\(",
+            ("log_ndtr",),
+        ),
     ),
     Row(
         "inverse_mills",

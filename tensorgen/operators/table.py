@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Constraint, Node
+from tensorgen.ir.remarks import Remark
 
 Trait = Literal[
     "even",  # f(-x) = f(x)
@@ -51,7 +52,8 @@ class Elementwise:
     their digits. `traits` are words that `has` asks for. Formulas write what is
     `spelled`, names of intermediate values a `word`; `arguments` and `doc` are what a
     user of the language reads. Arguments at `conditions` are truth values;
-    `ends` are the values at both infinities, where they are numbers or infinite.
+    `ends` are the values at both infinities, where they are numbers or infinite. Code
+    that calls it has the `remark`.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Elementwise:
     doc: str = ""
     conditions: tuple[int, ...] = ()
     ends: tuple[float | None, float | None] = (None, None)
+    remark: Remark | None = None
 
     def has(self, trait: Trait) -> bool:
         """Whether the function is known to have a trait."""
@@ -169,7 +172,7 @@ class Operator:
     first argument; one of `places` makes an index array, of entries below its parameter
     `bound`. Taylor coefficients follow from the derivative, or from a rule for each
     `coefficient`. What is `of_some` entries has no value of none; a `rowwise` one is
-    made a block of rows at a time.
+    made a block of rows at a time. Code that calls it has the `remark`.
     """
 
     name: str
@@ -195,3 +198,4 @@ class Operator:
     of_some: bool = False
     rowwise: bool = False
     helped: bool = False
+    remark: Remark | None = None

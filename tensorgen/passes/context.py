@@ -163,6 +163,11 @@ class Pass(Law):
         attempt = context.graph.effort.attempt
         after = run() if self.patient else attempt(run, plan, self.steps)
         same = after.parts == plan.parts
+        if self.remark is not None and not same:
+            graph, before = context.graph, {*topological(plan.roots)}
+            for node in topological(after.roots):
+                if not (node in before or node in graph.stated):
+                    graph.remark(node, self.remark)
         if context.told is not None:
             context.told(self, plan, after)
         several = self.optional and not context.graph.effort.hurried

@@ -20,6 +20,7 @@ from dataclasses import replace
 from functools import partial
 
 from tensorgen.ir.nodes import Node
+from tensorgen.ir.remarks import Remark
 from tensorgen.passes.choose_plan import cheapest
 from tensorgen.passes.context import Context, Kept, Pass, Plan
 from tensorgen.passes.matrices.apply_inverses import apply_in_numbers, apply_inverses
@@ -262,6 +263,10 @@ PASSES = (
         law="sum_e,f v[e] * v[f] * delta(r[e], r[f]) = sum_p v[a[p]] * v[b[p]]",
         needs="all deltas in one product; pairs of equal entries that are known",
         ends="each product compares entries of an index array once less",
+        remark=Remark(
+            "products of two entries of a row, for each such pair",
+            r"_row_first\]|_column_first\]|_pairs\b",
+        ),
         run=_each(lambda context, roots: join_entries(context.graph, roots)),
         patient=True,
     ),
@@ -284,6 +289,10 @@ PASSES = (
         law="u @ inv(A) @ v = inv(A).T @ u @ v",
         needs="n-ary products, which have no order yet",
         ends="a number keeps no inverse that can be applied",
+        remark=Remark(
+            "one solve with the transpose, in place of several",
+            r"\bsolve\(.*(?:\.T,|transposed=True)",
+        ),
         run=_each(apply_in_numbers),
         optional=True,
     ),
@@ -300,6 +309,10 @@ PASSES = (
         law="t[i, j] + t[j, i] = T[i, j] + T[j, i] with one T",
         needs="terms that are dense arrays",
         ends="T has fewer terms, and none of them transposes another",
+        remark=Remark(
+            "a term and its transpose, of which one is computed",
+            r"\b([\w.]+) \+ \1\.T\b",
+        ),
         run=_each(pair_transposes),
         optional=True,
     ),
@@ -317,6 +330,10 @@ PASSES = (
         law="a product is any tree of products of two",
         needs="n-ary products: what is grouped here stays so",
         ends="each product is replaced by smaller ones, which are not revisited",
+        remark=Remark(
+            "from the right: the cheapest order of these products",
+            r"@ \([\w.]+ @ (?:[^()+-]|\([^()]*\))*\)",
+        ),
         run=_each(_ordered),
         patient=True,
     ),
@@ -376,6 +393,10 @@ PASSES = (
         law="sum_k x[k, i] * s[k] * x[k, j] = sum_k z[k, i] * z[k, j], z = sqrt(s) * x",
         needs="pairs as they are computed, and weights that are never negative",
         ends="a product of a matrix and itself has no weights",
+        remark=Remark(
+            "Z.T @ Z is symmetric: BLAS computes one triangle",
+            r"\b([\w.]+)\.T @ \1\b|\b([\w.]+) @ \2\.T\b",
+        ),
         run=_each(mirror_products),
     ),
     Pass(
@@ -411,6 +432,11 @@ PASSES = (
         law="where(x <= b, f(x), s * x + k) = f(t) + s * (x - t), t = minimum(x, b)",
         needs="selections as they are; differentiation is over: equals share a slope",
         ends="each selection is looked at once, alone and within another",
+        remark=Remark(
+            "both branches in one: the argument stops where they meet",
+            r"\b(?:clip|minimum|maximum)\(",
+            ("clip",),
+        ),
         run=_each(clip_selections),
     ),
     Pass(

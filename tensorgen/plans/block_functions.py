@@ -52,6 +52,7 @@ def share_blocks(
             dims=tuple(dict.fromkeys((*text.dims, *inside))),
             positive=body.positive,
             holds=body.holds,
+            remarks=body.remarks,
         )
         calls = block_functions([code], backend)
         function = replace(own.function, body=new, calls=calls)

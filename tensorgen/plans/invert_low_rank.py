@@ -19,6 +19,7 @@ from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Label, Node, Product, Sum, delta, topological
 from tensorgen.ir.rebuild import carry_names, with_operands
+from tensorgen.ir.remarks import Remark
 from tensorgen.ir.views import View
 from tensorgen.operators.calls import OPERATORS, apply
 from tensorgen.operators.matrices.definite import Sign, matrix_sign
@@ -27,6 +28,15 @@ from tensorgen.operators.promise_calls import bare
 from tensorgen.passes.context import Context
 from tensorgen.passes.order.flatten_products import flatten_products
 from tensorgen.prices.thresholds import GAIN_OF_LOW_RANK
+
+INVERSE = Remark(
+    "Woodbury: (D + U W)^-1 by the smaller I + W D^-1 U",
+    r"\b_?(?:cholesky_)?solve\(|\binv_\w+ @|@ \(?inv_",
+)
+DETERMINANT = Remark(
+    "det(D + U W) = det(D) det(I + W D^-1 U), the smaller one",
+    r"\blog\(np\.diagonal|\bslogdet\(|\bdet\(|logdet",
+)
 
 
 class LowRank(NamedTuple):
@@ -228,6 +238,7 @@ def _asked(graph: Graph, operator: str, parts: Parts) -> Node:
     inner = graph.product("st", [(right, "sk"), (solved, "kt")])
     core = graph.add(graph.unit((rank,)), inner)
     found, small = apply(graph, operator, [whole]), apply(graph, operator, [core])
+    graph.remark(small, INVERSE if operator == "inv" else DETERMINANT)
     if operator == "det":
         return graph.product((), [(found, ()), (small, ())])
     if operator == "logdet":

@@ -286,6 +286,7 @@ class _Writer:
             or any(private.body.needs_dtype for private in calls.values()),
             refusals=function.body.refusals,
             holds=function.body.holds,
+            remarks=function.body.remarks,
         )
         every = (*inner, *calls.values())
         return replace(function, body=body, calls=every, composed=True)

@@ -16,6 +16,7 @@ from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, delta
+from tensorgen.ir.remarks import Remark
 from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.matrices.symmetry import is_symmetric
 from tensorgen.operators.promise_calls import bare
@@ -23,6 +24,15 @@ from tensorgen.operators.reshape import reshape, segments
 from tensorgen.operators.table import Make
 
 Axes = tuple[int, ...]
+
+FACTORS = Remark(
+    "a Kronecker product is inverted factor by factor",
+    r"\b_?(?:cholesky_)?(?:solve|inv|inverse)\(",
+)
+BLOCKS = Remark(
+    "a block diagonal matrix is inverted block by block",
+    r"\b_?(?:cholesky_)?(?:solve|inv|inverse)\(",
+)
 
 
 class Parted(NamedTuple):
@@ -126,6 +136,7 @@ def inverse(graph: Graph, matrix: Node, make: Make) -> Node | None:
         square, labels = _square(graph, parts, pairs, refs)
         rows, columns = zip(*pairs, strict=True)
         found = make(graph, "inv", [square])
+        graph.remark(found, FACTORS if len(parts.groups) > 1 else BLOCKS)
         shape = [*square.dims[:-2], *parts.dims(rows), *parts.dims(columns)]
         factors.append((reshape(graph, found, shape), (*labels, *rows, *columns)))
     for weight, labels in parts.weights:

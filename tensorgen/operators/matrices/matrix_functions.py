@@ -14,6 +14,7 @@ from fractions import Fraction
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, delta, indicator, is_zero
+from tensorgen.ir.remarks import Remark
 from tensorgen.operators.matrices.symmetry import even_part, is_even, is_symmetric
 from tensorgen.operators.table import Operator, Partial, Transfer, same_dims
 
@@ -183,6 +184,11 @@ ROWS = (
         refuses="not positive definite",
         work=0.5,
         regular=True,
+        remark=Remark(
+            "positive definite: Cholesky, at half the cost of LU",
+            r"\bcholesky\(",
+            ("cholesky",),
+        ),
     ),
     Operator(
         "cholesky_inverse",

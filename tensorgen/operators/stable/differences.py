@@ -20,6 +20,7 @@ from typing import TypeGuard
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Product, Ref, Sum, Term, constant_value, once
+from tensorgen.ir.remarks import Remark
 from tensorgen.operators.scalar import power, times, total
 from tensorgen.operators.stable.factors import (
     DEPTH_OF_FACTORS,
@@ -37,6 +38,12 @@ from tensorgen.operators.stable.rules import ends_a_pair, pair_of_terms
 
 MOST = 12
 """Longer sums are left alone: they are not what the derivative of a quotient is."""
+
+CENTRED = Remark(
+    "about the mean, for digits",
+    r"\w - .*(?:\.sum\(.* / |@|mean)",
+    ("var", "std", "centered"),
+)
 
 
 def rewritten(graph: Graph, terms: list[Term]) -> list[Term] | None:
@@ -161,6 +168,8 @@ def _covariance(
         total(graph, [(1, _entry(graph, part)), (-1, mean)])
         for part, mean in zip(summands, means, strict=True)
     ]
+    for ref in centered:
+        graph.remark(ref.node, CENTRED)
     left, right = centered[0], centered[-1]
     alike = left == right
     pair = power(graph, left, 2) if alike else times(graph, left, right)

@@ -12,6 +12,7 @@ from itertools import combinations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Label, Node, Ref, Sum, Term
+from tensorgen.operators.stable.differences import CENTRED
 from tensorgen.passes.views import compares, is_sparse
 
 
@@ -50,6 +51,7 @@ def less_mean(graph: Graph, ref: Ref, of: Ref, row: Label) -> Ref:
     node, labels = ref.node, ref.labels
     mean = _mean(graph, of.node, axis)
     found = graph.sum(labels, [(1, node, labels), (-1, mean, rest)])
+    graph.remark(found, CENTRED)
     name = graph.names.get(node) or (node.name if isinstance(node, Input) else None)
     if name is not None:
         graph.suggest(found, f"{name}_{'centred' if same else 'shifted'}")
