@@ -250,7 +250,9 @@ def _prod_others_partials(graph: Graph, node: Call) -> list[Partial]:
 # Values in terms of others, for emission
 
 
-def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
+def _shifted(
+    graph: Graph, node: Call, may_be_empty: bool = False
+) -> tuple[Node, Ref, Node, Node]:
     """The largest entry, what is above it, the exponentials of that and their sum.
 
     Nothing is taken off where the largest entry is infinite. Else its exponential is 1:
@@ -259,8 +261,8 @@ def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
     """
     (x,) = node.args
     kept = kept_axes(node)
-    largest = over(graph, "supremum", node)
-    infinite = is_guarded(node)
+    largest = _largest_of_block(graph, node) if may_be_empty else _largest(graph, node)
+    infinite = may_be_empty or is_guarded(node)
     level = apply_map(graph, "level", ref(largest)).node if infinite else largest
     shifted = total(graph, [(1, ref(x)), (-1, Ref(level, kept))])
     graph.suggest(shifted.node, "shifted")
@@ -270,6 +272,10 @@ def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
         exp_sum = apply_map(graph, "nonzero", ref(exp_sum)).node
         graph.suggest(exp_sum, "exp_sums" if kept else "exp_sum")
     return largest, shifted, exps, exp_sum
+
+
+def _largest(graph: Graph, node: Call) -> Node:
+    return over(graph, "supremum", node)
 
 
 def exponentials(graph: Graph, node: Call) -> Node:
@@ -301,6 +307,39 @@ def _expand_log_softmax(graph: Graph, node: Call) -> Node:
     return total(graph, [(1, shifted), (-1, log_sum)]).node
 
 
+def _log_softmax_by_sums(graph: Graph, node: Call) -> Node:
+    (x,) = node.args
+    log_sum = Ref(over(graph, "logsumexp", node), kept_axes(node))
+    return total(graph, [(1, ref(x)), (-1, log_sum)]).node
+
+
+def _softmax_by_sums(graph: Graph, node: Call) -> Node:
+    return apply_map(graph, "exp", ref(_log_softmax_by_sums(graph, node))).node
+
+
+# Of a block of entries, of which there may be none
+
+
+def _as_it_is(graph: Graph, node: Call) -> Node:
+    return node
+
+
+def _largest_of_block(graph: Graph, node: Call) -> Node:
+    return graph.call("supremum", node.args, node.dims, **dict(node.params))
+
+
+def _smallest_of_block(graph: Graph, node: Call) -> Node:
+    turned = graph.scale(node.args[0], -1)
+    largest = graph.call("supremum", [turned], node.dims, **dict(node.params))
+    return graph.scale(largest, -1)
+
+
+def _log_sum_of_block(graph: Graph, node: Call) -> Node:
+    with graph.without_rewrites():
+        largest, _, _, exp_sum = _shifted(graph, node, may_be_empty=True)
+        return graph.add(largest, apply_map(graph, "log", ref(exp_sum)).node)
+
+
 def _expand_rnorm(graph: Graph, node: Call) -> Node:
     return apply_map(graph, "inverse", ref(over(graph, "norm", node))).node
 
@@ -313,11 +352,13 @@ def _expand_unit(graph: Graph, node: Call) -> Node:
 # The templates of reductions take `axis={axis}`; the keyword is left out where the
 # argument is reduced whole.
 _OverAxes = partial(Operator, params=("axes",))
+_OfMatrix = partial(Operator, matrix_axes=2)
 _Share = partial(_OverAxes, helped=True, rowwise=True)
 _OfSome = partial(_OverAxes, of_some=True)
+_Joined = partial(_OverAxes, of_block=_as_it_is)
 
 _ROWS = (
-    Operator(
+    _OfMatrix(
         "inv",
         same_dims,
         _inv_partials,
@@ -328,7 +369,7 @@ _ROWS = (
         by_parts=inverses.inverse,
         coefficient=matrix_series.inverse,
     ),
-    Operator(
+    _OfMatrix(
         "det",
         _scalar_dims,
         _det_partials,
@@ -337,7 +378,7 @@ _ROWS = (
         regular=True,
         by_parts=inverses.det,
     ),
-    Operator(
+    _OfMatrix(
         "logdet",
         _scalar_dims,
         _logdet_partials,
@@ -347,10 +388,27 @@ _ROWS = (
         by_parts=inverses.logdet,
     ),
     _Share(
-        "logsumexp", _reduced_dims, _weighted_by("softmax"), expand=_expand_logsumexp
+        "logsumexp",
+        _reduced_dims,
+        _weighted_by("softmax"),
+        expand=_expand_logsumexp,
+        of_block=_log_sum_of_block,
+        step="logaddexp",
     ),
-    _Share("softmax", same_dims, _softmax_partials, expand=_expand_softmax),
-    _Share("log_softmax", same_dims, _log_softmax_partials, expand=_expand_log_softmax),
+    _Share(
+        "softmax",
+        same_dims,
+        _softmax_partials,
+        expand=_expand_softmax,
+        by_reductions=_softmax_by_sums,
+    ),
+    _Share(
+        "log_softmax",
+        same_dims,
+        _log_softmax_partials,
+        expand=_expand_log_softmax,
+        by_reductions=_log_softmax_by_sums,
+    ),
     *(
         _OfSome(
             name,
@@ -358,8 +416,13 @@ _ROWS = (
             _extremum_partials,
             f"np.{name}({{0}}{{axis}})",
             rowwise=True,
+            of_block=of_block,
+            step=step,
         )
-        for name in ("max", "min")
+        for name, of_block, step in (
+            ("max", _largest_of_block, "maximum"),
+            ("min", _smallest_of_block, "minimum"),
+        )
     ),
     # What is taken off sums of exponentials: the largest entry, -inf where none is.
     _OverAxes(
@@ -370,6 +433,8 @@ _ROWS = (
         word="max",
         internal=True,
         rowwise=True,
+        of_block=_as_it_is,
+        step="maximum",
     ),
     _OfSome("median", _reduced_dims, _median_partials, "np.median({0}{axis})"),
     *(
@@ -382,11 +447,30 @@ _ROWS = (
         for half, side in (("lower", "lower"), ("upper", "higher"))
     ),
     # Of conditions, and so without a derivative.
-    _OverAxes("any", _reduced_dims, no_partials, "np.any({0}{axis})", boolean=True),
-    _OverAxes("norm", _reduced_dims, _weighted_by("unit"), "_norm({0}{axis})"),
-    _OverAxes("unit", same_dims, _unit_partials, expand=_expand_unit, scales=True),
-    _OverAxes("rnorm", _reduced_dims, _rnorm_partials, expand=_expand_rnorm),
-    _OverAxes("prod", _reduced_dims, _weighted_by("prod_others"), "np.prod({0}{axis})"),
+    _Joined(
+        *("any", _reduced_dims, no_partials, "np.any({0}{axis})"),
+        boolean=True,
+        step="logical_or",
+    ),
+    _Joined(
+        *("norm", _reduced_dims, _weighted_by("unit"), "_norm({0}{axis})"),
+        step="hypot",
+    ),
+    _OverAxes(
+        *("unit", same_dims, _unit_partials),
+        expand=_expand_unit,
+        scales=True,
+        by_reductions=_expand_unit,
+    ),
+    _OverAxes(
+        *("rnorm", _reduced_dims, _rnorm_partials),
+        expand=_expand_rnorm,
+        by_reductions=_expand_rnorm,
+    ),
+    _Joined(
+        *("prod", _reduced_dims, _weighted_by("prod_others"), "np.prod({0}{axis})"),
+        step="multiply",
+    ),
     _OverAxes(
         "prod_others",
         same_dims,

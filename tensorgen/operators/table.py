@@ -170,6 +170,10 @@ class Operator:
     `bound`. Taylor coefficients follow from the derivative, or from a rule for each
     `coefficient`. What is `of_some` entries has no value of none; a `rowwise` one is
     made a block of rows at a time.
+    The last `matrix_axes` are those of a matrix, and all before them a batch. A block
+    of entries gives what `of_block` makes of a call over them, of none as well; what
+    blocks give is joined by the function `step` of two. One that is no such reduction
+    is local `by_reductions` that are.
     """
 
     name: str
@@ -195,3 +199,7 @@ class Operator:
     of_some: bool = False
     rowwise: bool = False
     helped: bool = False
+    matrix_axes: int = 0
+    of_block: Callable[[Graph, Call], Node] | None = None
+    step: str = ""
+    by_reductions: Callable[[Graph, Call], Node] | None = None

@@ -160,7 +160,9 @@ class ModuleBuilder:
             if planned.members:
                 found[name] = self._told(found[name], row, None)
             else:
-                own.setdefault(planned.source.spec.name, {})[name] = row
+                # A piece shares nothing with others: it may run elsewhere.
+                group = name if planned.piece else planned.source.spec.name
+                own.setdefault(group, {})[name] = row
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
         private: set[str] = set()
         for formula, made in own.items():

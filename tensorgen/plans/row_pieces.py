@@ -1,0 +1,433 @@
+"""Functions in pieces: what blocks of rows give, and what is made of their totals.
+
+A function whose rows come in blocks (`passes/cut_rows`) is emitted in pieces beside
+itself. Of each round there is a `partial`, a function of one block whose totals are
+joined, and before it a `start` if something is computed once for all blocks; what is
+left to do with the totals is the `finish`, what stays with its rows `rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tensorgen import check
+from tensorgen.calculus.kinds import VALUE, Kind, camel, result_name
+from tensorgen.emit import function_preamble
+from tensorgen.emit.interface import Parameter, every
+from tensorgen.errors import Faults, Text
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Input,
+    Iota,
+    Node,
+    Product,
+    Size,
+    children,
+    inputs_of,
+    topological,
+)
+from tensorgen.ir.rebuild import substituted
+from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.lower.value_names import Names
+from tensorgen.operators.words import describe
+from tensorgen.passes.context import Plan
+from tensorgen.passes.cut_rows import Held, RowCut, Total
+from tensorgen.passes.optimise import optimise
+from tensorgen.passes.rates import sizes_in
+from tensorgen.passes.row_places import RowAxis, RowsRefused
+from tensorgen.plans.planned import Member, PlannedFunction
+from tensorgen.plans.planner import Planner, held
+from tensorgen.spec.model import BlocksSpec, Definition, Spec
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round over the blocks: what starts it, what a block gives, how that is joined.
+
+    `steps` are the functions of two by which each total is joined, in order.
+    """
+
+    start: PlannedFunction | None
+    partial: PlannedFunction
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RowFunction:
+    """A function in pieces: its rounds, and what comes after the last.
+
+    Its `totals` say what the pieces compute together; `counts` are the arguments that
+    are numbers of all rows, and `first` is that of a block's first one.
+    """
+
+    whole: PlannedFunction
+    axis: RowAxis
+    rounds: tuple[Round, ...]
+    finish: PlannedFunction | None
+    rows: PlannedFunction | None
+    totals: tuple[Total, ...]
+    counts: Mapping[str, str]
+    first: str
+
+    @property
+    def pieces(self) -> list[PlannedFunction]:
+        """All functions that are emitted for it, in the order in which they run."""
+        found = [x for own in self.rounds for x in (own.start, own.partial)]
+        return [x for x in (*found, self.finish, self.rows) if x is not None]
+
+
+def row_axis(blocks: BlocksSpec, inputs: Mapping[str, Node]) -> RowAxis:
+    """Return the axis whose rows come in blocks; a sparse matrix brings its entries."""
+    along = {size: inputs[name] for size, name in blocks.along}
+    for node in inputs.values():
+        if isinstance(node, Input) and node.name.endswith("_rows"):
+            of = node.name.removesuffix("_rows")
+            values = inputs.get(f"{of}_values")
+            if values is not None and str(node.index) == blocks.size:
+                along[str(node.dims[0])] = node
+    return RowAxis(blocks.size, along)
+
+
+class RowPlanner:
+    """Cuts one function into pieces, and plans each of them."""
+
+    def __init__(self, planner: Planner, planned: PlannedFunction, axis: RowAxis):
+        """Know the function as it is planned whole."""
+        self.planner, self.planned, self.axis = planner, planned, axis
+        self.graph = planner.graph
+        taken = {p.name for p in every(planned.parameters)}
+        taken |= {
+            s for p in every(planned.parameters) for d in p.dims for s in d.symbols
+        }
+        taken |= {*self.graph.names.values()}
+        self.names = Names(taken)
+        self.known: dict[Node, Node] = {}
+        self.more: dict[str, Node] = {}
+        self.gone: list[check.Round] = []
+
+    def plan(self) -> RowFunction:
+        """Return the pieces; raises `RowsRefused` where there are none."""
+        planned = self.planned
+        parts = held(planned.plan)
+        roots = [node for part in parts for node in part]
+        self.roots = {
+            part[0]: name
+            for name, part in zip(planned.root_names, parts, strict=True)
+            if len(part) == 1
+        }
+        cut = RowCut(self.graph, self.axis, self.called)
+        found = cut.cut(roots)
+        self.cut = cut
+        last = max((t.round for t in cut.totals), default=-1)
+        rounds = []
+        for number in range(last + 1):
+            totals = [t for t in cut.totals if t.round == number]
+            several = str(number + 1) * bool(last)
+            start = self._start(number, [t.of for t in totals])
+            steps = tuple(t.step for t in totals)
+            made = self._piece(
+                f"partial{number + 1}",
+                f"Totals{several}",
+                f"What a block of rows adds to {{f}}, round {number + 1}.",
+                {t.given.name: t.of for t in totals},
+            )
+            rounds.append(Round(start, made, steps))
+            begun = zip(start.root_names, start.stated, strict=True) if start else ()
+            of = zip(made.root_names, made.stated, strict=True)
+            self.gone.append(check.Round(dict(begun), dict(of), steps))
+        finish, rows = self._ends(found)
+        first = cut.first.name if cut.first is not None else ""
+        return RowFunction(
+            planned,
+            self.axis,
+            tuple(rounds),
+            finish,
+            rows,
+            tuple(cut.totals),
+            cut.counts,
+            first,
+        )
+
+    def called(self, what: Node | str) -> str:
+        """Give a name to what pieces hand on."""
+        if isinstance(what, str):
+            return self.names.pick([what])
+        graph = self.graph
+        known = [graph.names.get(what), self.roots.get(what)]
+        known += [graph.suggestions.get(what), graph.derived.get(what)]
+        wanted = [f"{x}_total" for x in known if x is not None]
+        return self.names.pick(
+            wanted[:1] or [*describe(what, graph.names.get), "total"]
+        )
+
+    # Pieces
+
+    def _start(self, number: int, nodes: Sequence[Node]) -> PlannedFunction | None:
+        """What is computed once before a round, if that is more than arithmetic."""
+        hoisted = self._steady(substituted(self.graph, nodes, self.known))
+        values = {self._name_of(node): node for node in hoisted}
+        if not values:
+            return None
+        made = self._piece(
+            f"start{number + 1}",
+            f"Start{number + 1}",
+            f"What {{f}} computes once before round {number + 1}.",
+            values,
+        )
+        for name, node in values.items():
+            self.known[node] = self.more[name] = self.graph.input(name, node.dims)
+        return made
+
+    def _name_of(self, node: Node) -> str:
+        graph = self.graph
+        known = [graph.names.get(node), graph.suggestions.get(node)]
+        known += [graph.derived.get(node)]
+        wanted = [x for x in known if x is not None]
+        return self.names.pick([*wanted, *describe(node, graph.names.get), "value"])
+
+    def _steady(self, nodes: Sequence[Node]) -> list[Node]:
+        """The largest values that are the same for all blocks and take some work."""
+        own: dict[Node, bool] = {}
+        heavy: dict[Node, bool] = {}
+        for node in topological(nodes):
+            below = children(node)
+            has_rows = any(self.axis.has(dim) for dim in node.dims)
+            own[node] = has_rows or node is self.cut.first or any(own[x] for x in below)
+            works = isinstance(node, Call) or (
+                isinstance(node, Product) and bool(node.inner)
+            )
+            given = isinstance(node, Input) and node.name in self.totals
+            heavy[node] = works or given or any(heavy[x] for x in below)
+        found: dict[Node, None] = {}
+        for node in topological(nodes):
+            for x in children(node) if own[node] else ():
+                plain = isinstance(x, Input | Constant | Size | Iota)
+                if not own[x] and heavy[x] and not plain:
+                    found[x] = None
+        return list(found)
+
+    @property
+    def totals(self) -> set[str]:
+        """The names of all totals."""
+        return {t.given.name for t in self.cut.totals}
+
+    def _ends(
+        self, found: Sequence[Held]
+    ) -> tuple[PlannedFunction | None, PlannedFunction | None]:
+        """What is made of totals, and what stays with its rows."""
+        roots = substituted(self.graph, [x.node for x in found], self.known)
+        has_rows = [x.place.kind == "rows" for x in found]
+        if any(has_rows) and not all(has_rows):
+            return self._mixed(roots, has_rows)
+        planned, kind = self.planned, self.planned.kind
+        suffix, what = ("rows", "a block") if any(has_rows) else ("finish", "totals")
+        plan = self._planned(planned.plan, roots)
+        made = replace(
+            planned,
+            kind=_as(kind, suffix, summary=f"{kind.summary[:-1]}, from {what}."),
+            plan=plan,
+            parameters=self._parameters(plan.roots, {*planned.wrt}),
+            others=(),
+            unpromised=(),
+            piece=True,
+            handed=self._handed_on(),
+            composed=self._composed(),
+        )
+        return (None, made) if any(has_rows) else (made, None)
+
+    def _composed(self) -> check.Composition:
+        """What all rounds make together."""
+        first = "" if self.cut.first is None else self.cut.first.name
+        return check.Composition(self.axis, self.gone, self.cut.counts, first)
+
+    def _mixed(
+        self, roots: Sequence[Node], has_rows: Sequence[bool]
+    ) -> tuple[PlannedFunction, PlannedFunction]:
+        """Both, as arrays by their names."""
+        names = []
+        for name, part in zip(
+            self.planned.root_names, held(self.planned.plan), strict=True
+        ):
+            names += (
+                [name]
+                if len(part) == 1
+                else [f"{name}_{k}" for k, _ in enumerate(part)]
+            )
+        ends = []
+        for suffix, rows in (("finish", False), ("rows", True)):
+            values = {
+                name: node
+                for name, node, own in zip(names, roots, has_rows, strict=True)
+                if own is rows
+            }
+            what = (
+                "what has rows, from a block" if rows else "what has none, from totals"
+            )
+            summary = f"Of {{f}}, {what}."
+            ends.append(self._piece(suffix, camel(suffix), summary, values))
+        return ends[0], ends[1]
+
+    def _planned(self, plan: Plan, roots: Sequence[Node]) -> Plan:
+        """A plan whose roots are others, with the same tensors."""
+        left = iter(optimise(self.planner.context(), [roots]).roots)
+        parts = tuple(tuple(next(left) for _ in part) for part in held(plan))
+        return replace(plan, parts=parts)
+
+    def _piece(
+        self, suffix: str, bundle: str, summary: str, values: Mapping[str, Node]
+    ) -> PlannedFunction:
+        """A function that returns some values by their names."""
+        roots = substituted(self.graph, values.values(), self.known)
+        plan = optimise(self.planner.context(), [roots])
+        whole, function = self.planned, self.planned.source
+        called = whole.kind.called.removeprefix("{f}").removeprefix("_")
+        kind = _as(
+            replace(VALUE, called=whole.kind.called),
+            suffix,
+            bundle=camel(called) + bundle,
+            summary=summary.replace("{f}", f"`{whole.name}`"),
+        )
+        results = tuple(
+            _result(function, name, x) for name, x in zip(values, roots, strict=True)
+        )
+        text = function.spec.name_text
+        listed = (
+            Definition(name, None, None, Text.plain(name), text) for name in values
+        )
+        spec = replace(function.spec, doc=None, results=tuple(listed))
+        made = PlannedFunction(
+            replace(function, spec=spec, node=roots[0], results=results),
+            kind,
+            (),
+            self._parameters(plan.roots, ()),
+            plan,
+            tuple(values),
+            range(0),
+            stated=tuple(roots),
+            piece=True,
+            handed=self._handed_on(),
+        )
+        members = []
+        for k, (name, one) in enumerate(zip(values, results, strict=True)):
+            alone = replace(
+                made,
+                source=one,
+                plan=plan.at([k]),
+                root_names=(name,),
+                stated=(),
+                shown=f"{made.name}.{name}",
+            )
+            members.append(Member(name, alone, (k,)))
+        return replace(made, members=tuple(members))
+
+    def _parameters(
+        self, roots: Sequence[Node], always: Collection[str]
+    ) -> tuple[Parameter, ...]:
+        """What a piece reads, and the sizes that no shape of that tells."""
+        read = {x.name for x in inputs_of(roots)} | {*always}
+        given = {p.name: p for p in self.planned.parameters}
+        matrices = {p.of for p in given.values() if p.name in read and p.of}
+        found = [
+            p for p in given.values() if p.name in read or (p.of and p.of in matrices)
+        ]
+        for name, node in self._handed_on().items():
+            if name in read:
+                found.append(Parameter(name, node.dims, _docs(node)))
+        symbols = dict.fromkeys(s for x in topological(roots) for s in sizes_in(x))
+        known = function_preamble.plan(every(found)).sources
+        sizes = [s for s in symbols if s not in known]
+        return (*found, *(Parameter(s, (), role="size") for s in sizes))
+
+    def _handed_on(self) -> dict[str, Node]:
+        """What earlier pieces may have made, and the number of a block's first row."""
+        found: dict[str, Node] = {t.given.name: t.given for t in self.cut.totals}
+        if self.cut.first is not None:
+            found[self.cut.first.name] = self.cut.first
+        return found | self.more
+
+
+def _docs(node: Node) -> str:
+    return "what a round has made, handed on"
+
+
+def _as(kind: Kind, suffix: str, **more: str) -> Kind:
+    """A kind whose functions are pieces of those of another one."""
+    changed: dict[str, object] = {
+        "name": f"{kind.name}_{suffix}",
+        "called": f"{kind.called}_{suffix}",
+        "method": "",
+        **more,
+    }
+    make: Callable[..., Kind] = partial(replace, kind)
+    return make(**changed)
+
+
+def _result(function: ElaboratedFunction, name: str, node: Node) -> ElaboratedFunction:
+    spec = replace(
+        function.spec, name=result_name(function.spec.name, name), results=()
+    )
+    return replace(function, spec=spec, node=node, results=())
+
+
+def rows_of(
+    spec: Spec,
+    program: Program,
+    planners: Sequence[Planner],
+    plans: Sequence[Sequence[PlannedFunction]],
+) -> list[list[RowFunction | Refused]]:
+    """Return each function in pieces, or why it has none, as the spec asks for it.
+
+    Raises a `SpecError` with all functions that the spec lists and that have none.
+    """
+    blocks, faults = spec.blocks, Faults()
+    if blocks is None:
+        return [[] for _ in planners]
+    axis = row_axis(blocks, program.inputs)
+    listed = {text.value: text for text in blocks.functions}
+    found = []
+    for planner, own in zip(planners, plans, strict=True):
+        name = planner.function.spec.name
+        rows = [_in_pieces(planner, planned, axis) for planned in own]
+        if listed and name not in listed:
+            rows = []
+        for one in rows if listed else ():
+            if isinstance(one, Refused):
+                faults.add(one.told, listed[name].span(), hint=one.hint)
+        found.append(rows)
+    faults.raise_if_any()
+    return found
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A function that has no pieces, and why."""
+
+    whole: PlannedFunction
+    axis: RowAxis
+    why: str
+    hint: str
+
+    @property
+    def told(self) -> str:
+        """The reason as a sentence."""
+        return (
+            f"'{self.whole.name}' has no blocks of rows of {self.axis.size}: {self.why}"
+        )
+
+
+def _in_pieces(
+    planner: Planner, planned: PlannedFunction, axis: RowAxis
+) -> RowFunction | Refused:
+    try:
+        return RowPlanner(planner, planned, axis).plan()
+    except RowsRefused as error:
+        return Refused(planned, axis, error.why, error.hint)
+
+
+def pieces(rows: Iterable[RowFunction | Refused]) -> list[PlannedFunction]:
+    """Return the functions that are emitted beside those of some plans."""
+    found = (row for row in rows if isinstance(row, RowFunction))
+    return [piece for row in found for piece in row.pieces]
