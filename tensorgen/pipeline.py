@@ -99,7 +99,7 @@ def compile_spec(
     for name in backends or spec.backends:
         backend = BACKENDS[name]
         module = ModuleBuilder(spec, graph, backend).build(
-            planned, problems, constrained, program.unknowns
+            planned, problems, constrained, program.unknowns, rows
         )
         file_name = backend.file_name(spec.module)
         tell = partial(effort.tell, f"laying out {file_name}")

@@ -7,6 +7,7 @@ it is stated for all rows at once, and the cut is checked with what is emitted o
 
 from __future__ import annotations
 
+import operator
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from tensorgen.ir.nodes import Input, Node
 from tensorgen.passes.row_places import RowAxis
 
 Array = Any
+ALGEBRA = {"add": operator.add, "multiply": operator.mul}
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,6 @@ def _meaning(
 
 
 def _joined(point: Point, step: str, first: Array, second: Array) -> Array:
-    if step == "add":
-        return point.field.reduced(first + second)
+    if step in ALGEBRA:
+        return point.field.reduced(ALGEBRA[step](first, second))
     return point.meaning.function(step)(first, second)

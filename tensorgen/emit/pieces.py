@@ -106,6 +106,7 @@ def uses(module: Module) -> dict[str, bool]:
             arrays_among(p.inputs)[len(p.wrt) :] for p in module.bound
         ),
         "has_points": bool(module.bound),
+        "has_row_blocks": bool(module.blocked),
         "has_objects": matrix or higher or bool(bases),
         "has_matrix": matrix,
         "has_jacobian": dense,

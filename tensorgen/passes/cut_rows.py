@@ -78,9 +78,12 @@ class RowCut:
     """Cuts values into what blocks of rows give, and what is made of it."""
 
     def __init__(
-        self, graph: Graph, axis: RowAxis, called: Callable[[Node | str], str]
+        self, graph: Graph, axis: RowAxis, called: Callable[[str], str]
     ) -> None:
-        """Start without totals; `called` says what one is called, by what it is."""
+        """Start without totals; an argument gets the name that is `called` for.
+
+        Totals get names that none but code inside has: who knows all gives them others.
+        """
         self.graph, self.axis, self.called = graph, axis, called
         self.totals: list[Total] = []
         self.counts: dict[str, str] = {}
@@ -106,13 +109,13 @@ class RowCut:
         found = self._held[node]
         if found.place.kind != "sum":
             return found
-        return self._total(node, found.node, found.round)
+        return self._total(found.node, found.round)
 
-    def _total(self, node: Node, local: Node, round_: int, step: str = "add") -> Held:
-        """A total, which stands for a node."""
+    def _total(self, local: Node, round_: int, step: str = "add") -> Held:
+        """What blocks give, joined."""
         key = local, round_, step
         if key not in self._made:
-            given = self.graph.input(self.called(node), local.dims)
+            given = self.graph.input(f"total {len(self.totals)}", local.dims)
             assert isinstance(given, Input)
             self.totals.append(Total(given, local, round_, step))
             self._made[key] = Held(Place("everywhere", round_ + 1), given)
@@ -194,8 +197,7 @@ class RowCut:
                 return Held(
                     Place("sum", round_), self.graph.scale(local, node.coefficient)
                 )
-            # What the whole product is called says nothing of its part.
-            total = self._total(local, local, round_)
+            total = self._total(local, round_)
             parts = [*rest, _Part(None, total.round, labels, total.node)]
         made = self._multiplied(node, tuple(range(node.order)), parts)
         made = self.graph.scale(made, node.coefficient)
@@ -295,7 +297,7 @@ class RowCut:
                 terms.append((own[0], self._whole(own[0].node)))
                 continue
             local = self._added(node, own, labels)
-            total = self._total(local, local, round_)
+            total = self._total(local, round_)
             terms.append((Term(Fraction(1), total.node, labels), total))
         made = self.graph.sum(
             axes,
@@ -331,7 +333,7 @@ class RowCut:
                 return Held(self._placed(node, [rounds]), made)
             if row.of_block is not None:
                 local = row.of_block(self.graph, made)
-                return self._total(node, local, rounds, row.step)
+                return self._total(local, rounds, row.step)
             if row.by_reductions is not None:
                 with self.graph.without_rewrites():
                     other = row.by_reductions(self.graph, node)

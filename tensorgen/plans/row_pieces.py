@@ -8,14 +8,23 @@ left to do with the totals is the `finish`, what stays with its rows `rows`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from functools import partial
 
 from tensorgen import check
-from tensorgen.calculus.kinds import VALUE, Kind, camel, result_name
+from tensorgen.calculus.kinds import HESSIAN, HVP, VALUE, Kind, camel, result_name
 from tensorgen.emit import function_preamble
-from tensorgen.emit.interface import Parameter, every
+from tensorgen.emit.interface import Function, Parameter, every, given
+from tensorgen.emit.returned import annotation
+from tensorgen.emit.row_blocks import VALUE_AND_GRADIENT, BlockedFunction, Pieces
 from tensorgen.errors import Faults, Text
 from tensorgen.ir.nodes import (
     Call,
@@ -34,7 +43,7 @@ from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.lower.value_names import Names
 from tensorgen.operators.words import describe
 from tensorgen.passes.context import Plan
-from tensorgen.passes.cut_rows import Held, RowCut, Total
+from tensorgen.passes.cut_rows import Held, RowCut
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import sizes_in
 from tensorgen.passes.row_places import RowAxis, RowsRefused
@@ -59,8 +68,8 @@ class Round:
 class RowFunction:
     """A function in pieces: its rounds, and what comes after the last.
 
-    Its `totals` say what the pieces compute together; `counts` are the arguments that
-    are numbers of all rows, and `first` is that of a block's first one.
+    `counts` are the arguments that are numbers of all rows, with the size of each, and
+    `first` is the argument that is the number of a block's first row.
     """
 
     whole: PlannedFunction
@@ -68,7 +77,6 @@ class RowFunction:
     rounds: tuple[Round, ...]
     finish: PlannedFunction | None
     rows: PlannedFunction | None
-    totals: tuple[Total, ...]
     counts: Mapping[str, str]
     first: str
 
@@ -76,7 +84,8 @@ class RowFunction:
     def pieces(self) -> list[PlannedFunction]:
         """All functions that are emitted for it, in the order in which they run."""
         found = [x for own in self.rounds for x in (own.start, own.partial)]
-        return [x for x in (*found, self.finish, self.rows) if x is not None]
+        every = (*found, self.finish, self.rows)
+        return [x for x in every if x is not None and x is not self.whole]
 
 
 def row_axis(blocks: BlocksSpec, inputs: Mapping[str, Node]) -> RowAxis:
@@ -112,20 +121,17 @@ class RowPlanner:
         """Return the pieces; raises `RowsRefused` where there are none."""
         planned = self.planned
         parts = held(planned.plan)
-        roots = [node for part in parts for node in part]
-        self.roots = {
-            part[0]: name
-            for name, part in zip(planned.root_names, parts, strict=True)
-            if len(part) == 1
-        }
-        cut = RowCut(self.graph, self.axis, self.called)
-        found = cut.cut(roots)
-        self.cut = cut
+        cut = RowCut(self.graph, self.axis, lambda name: self.names.pick([name]))
+        found = cut.cut([node for part in parts for node in part])
+        roots = zip(planned.root_names, parts, strict=True)
+        of = [name for name, part in roots for _ in part]
+        self.cut, found = cut, self._named(cut, found, of)
         last = max((t.round for t in cut.totals), default=-1)
         rounds = []
         for number in range(last + 1):
             totals = [t for t in cut.totals if t.round == number]
             several = str(number + 1) * bool(last)
+            told = f"Totals of {{f}} over rows{', round ' * bool(last)}{several}."
             start = self._start(number, [t.of for t in totals])
             steps = tuple(t.step for t in totals)
             made = self._piece(
@@ -133,35 +139,54 @@ class RowPlanner:
                 f"Totals{several}",
                 f"What a block of rows adds to {{f}}, round {number + 1}.",
                 {t.given.name: t.of for t in totals},
+                told=told,
+                joined=steps,
             )
             rounds.append(Round(start, made, steps))
             begun = zip(start.root_names, start.stated, strict=True) if start else ()
-            of = zip(made.root_names, made.stated, strict=True)
-            self.gone.append(check.Round(dict(begun), dict(of), steps))
+            own = zip(made.root_names, made.stated, strict=True)
+            self.gone.append(check.Round(dict(begun), dict(own), steps))
         finish, rows = self._ends(found)
         first = cut.first.name if cut.first is not None else ""
         return RowFunction(
-            planned,
-            self.axis,
-            tuple(rounds),
-            finish,
-            rows,
-            tuple(cut.totals),
-            cut.counts,
-            first,
+            planned, self.axis, tuple(rounds), finish, rows, cut.counts, first
         )
 
-    def called(self, what: Node | str) -> str:
-        """Give a name to what pieces hand on."""
-        if isinstance(what, str):
-            return self.names.pick([what])
-        graph = self.graph
-        known = [graph.names.get(what), self.roots.get(what)]
-        known += [graph.suggestions.get(what), graph.derived.get(what)]
-        wanted = [f"{x}_total" for x in known if x is not None]
-        return self.names.pick(
-            wanted[:1] or [*describe(what, graph.names.get), "total"]
-        )
+    def _named(
+        self, cut: RowCut, found: Sequence[Held], roots: Sequence[str]
+    ) -> list[Held]:
+        """What is held, with names for the totals: after the result that they are of.
+
+        Or after what they are, where several results have a use for one.
+        """
+        users: dict[Node, set[str]] = {t.given: set() for t in cut.totals}
+        ends = [*zip((held.node for held in found), roots, strict=True)]
+        for total in reversed(cut.totals):  # later ones are made of earlier ones
+            below = [name for node, name in ends if total.given in topological([node])]
+            users[total.given].update(below)
+            ends += [(total.of, name) for name in users[total.given]]
+        names = self.graph.names
+        for k, total in enumerate(cut.totals):
+            known, own = names.get(total.of), sorted(users[total.given])
+            wanted = [f"{known}_sum"] if known else describe(total.of, names.get)
+            if not known and len(own) == 1:
+                wanted = [f"{own[0]}_sum" if total.step == "add" else f"{own[0]}_total"]
+            name = self.names.pick(wanted)
+            given = self.graph.input(name, total.given.dims)
+            assert isinstance(given, Input)
+            new: dict[Node, Node] = {total.given: given}
+            later = [t.of for t in cut.totals[k:]]
+            later = substituted(self.graph, later, new)
+            cut.totals[k:] = [
+                replace(t, of=of, given=given if t is total else t.given)
+                for t, of in zip(cut.totals[k:], later, strict=True)
+            ]
+            nodes = substituted(self.graph, [held.node for held in found], new)
+            found = [
+                held._replace(node=node)
+                for held, node in zip(found, nodes, strict=True)
+            ]
+        return [*found]
 
     # Pieces
 
@@ -223,6 +248,8 @@ class RowPlanner:
         if any(has_rows) and not all(has_rows):
             return self._mixed(roots, has_rows)
         planned, kind = self.planned, self.planned.kind
+        if all(has_rows) and not self.gone and not self._counts_rows:
+            return None, planned  # a block is as good as all rows
         suffix, what = ("rows", "a block") if any(has_rows) else ("finish", "totals")
         plan = self._planned(planned.plan, roots)
         made = replace(
@@ -237,6 +264,11 @@ class RowPlanner:
             composed=self._composed(),
         )
         return (None, made) if any(has_rows) else (made, None)
+
+    @property
+    def _counts_rows(self) -> bool:
+        """Whether results depend on how many rows there are, or which is the first."""
+        return bool(self.cut.counts) or self.cut.first is not None
 
     def _composed(self) -> check.Composition:
         """What all rounds make together."""
@@ -277,7 +309,13 @@ class RowPlanner:
         return replace(plan, parts=parts)
 
     def _piece(
-        self, suffix: str, bundle: str, summary: str, values: Mapping[str, Node]
+        self,
+        suffix: str,
+        bundle: str,
+        summary: str,
+        values: Mapping[str, Node],
+        told: str = "",
+        joined: tuple[str, ...] = (),
     ) -> PlannedFunction:
         """A function that returns some values by their names."""
         roots = substituted(self.graph, values.values(), self.known)
@@ -289,6 +327,8 @@ class RowPlanner:
             suffix,
             bundle=camel(called) + bundle,
             summary=summary.replace("{f}", f"`{whole.name}`"),
+            told=(told or summary).replace("{f}", f"`{whole.name}`"),
+            joined=joined,
         )
         results = tuple(
             _result(function, name, x) for name, x in zip(values, roots, strict=True)
@@ -353,7 +393,7 @@ def _docs(node: Node) -> str:
     return "what a round has made, handed on"
 
 
-def _as(kind: Kind, suffix: str, **more: str) -> Kind:
+def _as(kind: Kind, suffix: str, **more: object) -> Kind:
     """A kind whose functions are pieces of those of another one."""
     changed: dict[str, object] = {
         "name": f"{kind.name}_{suffix}",
@@ -431,3 +471,68 @@ def pieces(rows: Iterable[RowFunction | Refused]) -> list[PlannedFunction]:
     """Return the functions that are emitted beside those of some plans."""
     found = (row for row in rows if isinstance(row, RowFunction))
     return [piece for row in found for piece in row.pieces]
+
+
+def blocked_functions(
+    rows: Iterable[Iterable[RowFunction | Refused]],
+    problems: Collection[str],
+    functions: Iterable[Function],
+) -> Iterator[BlockedFunction]:
+    """Yield those functions with a problem whose methods all have pieces."""
+    made = {function.name: function for function in functions}
+    for own in rows:
+        found = {x.whole.kind.name: x for x in own if isinstance(x, RowFunction)}
+        first = found.get(VALUE_AND_GRADIENT)
+        if first is not None and first.whole.source.spec.name in problems:
+            blocked = _blocked(found, made)
+            if blocked is not None:
+                yield blocked
+
+
+def _blocked(
+    found: Mapping[str, RowFunction], made: Mapping[str, Function]
+) -> BlockedFunction | None:
+    """A function in pieces as a class over blocks, unless variables have rows."""
+    methods: dict[str, Pieces] = {}
+    counts: dict[str, str] = {}
+    hessian, firsts = "", set[str]()
+    for name in (VALUE_AND_GRADIENT, HESSIAN.name, HVP.name):
+        own = found.get(name)
+        if own is None:
+            continue
+        if own.finish is None or own.rows is not None:
+            return None
+        rounds = (
+            (r.start.name if r.start else None, r.partial.name) for r in own.rounds
+        )
+        methods[name] = Pieces(tuple(rounds), own.finish.name)
+        counts |= own.counts
+        firsts |= {own.first} - {""}
+        if name == HESSIAN.name:
+            hessian = annotation(made[own.finish.name])
+    value = found[VALUE_AND_GRADIENT]
+    axis, whole = value.axis, value.whole
+    data = [p for p in given(whole.parameters) if p.name not in whole.wrt]
+    rows = [p for p in data if any(map(axis.has, p.dims)) or p.sparse]
+    if firsts and axis.size not in counts.values():
+        counts = {f"all_{axis.size}": axis.size, **counts}
+    told = {
+        name: next(
+            (p.name, k)
+            for p in rows
+            for k, dim in enumerate(p.dims)
+            if str(dim) == size
+        )
+        for name, size in sorted(counts.items(), key=lambda row: row[1] != axis.size)
+    }
+    return BlockedFunction(
+        whole.source.spec.name,
+        whole.wrt,
+        axis.size,
+        methods,
+        tuple(rows),
+        tuple(p for p in data if p not in rows),
+        told,
+        next(iter(firsts), ""),
+        hessian,
+    )

@@ -1,0 +1,91 @@
+"""Classes of functions whose data come in blocks of rows, on one flat vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, PROBLEM, VALUE, camel
+from tensorgen.emit.interface import Parameter, arranged
+from tensorgen.emit.text import docstring, paragraph
+from tensorgen.ir.dims import tuple_text
+
+VALUE_AND_GRADIENT = f"{VALUE.name}_and_{GRADIENT.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The functions that compute one: of each round a start, if any, and a partial."""
+
+    rounds: tuple[tuple[str | None, str], ...]
+    finish: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedFunction:
+    """A function of the module whose rows come in blocks.
+
+    `methods` are in pieces, by the names of kinds. Of the data some are `blocked`, and
+    others `known` to all blocks. `counts` has the arguments that are numbers of all
+    rows, the array of each and its axis; `first` is what the number of a block's first
+    row is called. A Hessian is of the type `hessian`.
+    """
+
+    function: str
+    wrt: tuple[str, ...]
+    size: str
+    methods: Mapping[str, Pieces]
+    blocked: tuple[Parameter, ...]
+    known: tuple[Parameter, ...]
+    counts: Mapping[str, tuple[str, int]]
+    first: str = ""
+    hessian: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """Such a class as its template sees it."""
+
+    name: str
+    problem: str
+    docstring: str
+    names: str
+    ways: list[tuple[str, tuple[tuple[str | None, str], ...], str]]
+    counts: str
+    first: str
+    signature: str
+    given: str
+    known: str
+    hessian: str
+    hvp: bool
+
+
+def over(own: BlockedFunction) -> Over:
+    """Describe the class of a function whose rows come in blocks."""
+    problem = PROBLEM.public_name(own.function)
+    plain, keyword = arranged(own.known)
+    named = [p.declared for p in (*plain, *keyword)]
+    names = ", ".join(p.name for p in own.blocked)
+    counts = (f'"{x}": ("{of}", {axis})' for x, (of, axis) in own.counts.items())
+    known = ", ".join(f'"{p.name}": {p.name}' for p in (*plain, *keyword))
+    return Over(
+        f"{camel(own.function)}Over",
+        problem,
+        docstring(
+            [f"`{own.function}` over blocks of rows, a function of one flat vector."],
+            paragraph(
+                f"A block has its rows of {names}: a dictionary of these arrays, or a "
+                "callable that returns one, which is called in each round. `map` may "
+                "be that of a pool of processes, or any other that keeps the order."
+            ),
+        ),
+        tuple_text([f'"{name}"' for name in own.wrt]),
+        [(name, way.rounds, way.finish) for name, way in own.methods.items()],
+        f"{{{', '.join(counts)}}}" if own.counts else "",
+        own.first,
+        ", ".join(["*", *named, "map: Any = map"]),
+        "".join(f", {p.name}={p.name}" for p in (*plain, *keyword)),
+        f"{{{known}}}",
+        own.hessian if HESSIAN.name in own.methods else "",
+        HVP.name in own.methods,
+    )
