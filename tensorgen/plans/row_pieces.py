@@ -44,6 +44,7 @@ from tensorgen.lower.value_names import Names
 from tensorgen.operators.words import describe
 from tensorgen.passes.context import Plan
 from tensorgen.passes.cut_rows import Held, RowCut
+from tensorgen.passes.matrices.mirror_products import about_means
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import sizes_in
 from tensorgen.passes.row_places import RowAxis, RowsRefused
@@ -122,7 +123,8 @@ class RowPlanner:
         planned = self.planned
         parts = held(planned.plan)
         cut = RowCut(self.graph, self.axis, lambda name: self.names.pick([name]))
-        found = cut.cut([node for part in parts for node in part])
+        whole = [node for part in parts for node in part]
+        found = cut.cut(about_means(self.graph, whole))
         roots = zip(planned.root_names, parts, strict=True)
         of = [name for name, part in roots for _ in part]
         self.cut, found = cut, self._named(cut, found, of)
@@ -149,7 +151,13 @@ class RowPlanner:
         finish, rows = self._ends(found)
         first = cut.first.name if cut.first is not None else ""
         return RowFunction(
-            planned, self.axis, tuple(rounds), finish, rows, cut.counts, first
+            planned,
+            self.axis,
+            tuple(rounds),
+            finish,
+            rows,
+            {name: size for size, name in cut.counts.items()},
+            first,
         )
 
     def _named(
@@ -252,11 +260,13 @@ class RowPlanner:
             return None, planned  # a block is as good as all rows
         suffix, what = ("rows", "a block") if any(has_rows) else ("finish", "totals")
         plan = self._planned(planned.plan, roots)
+        parameters = self._parameters(plan.roots, {*planned.wrt})
         made = replace(
             planned,
+            source=self._source(planned.source, parameters),
             kind=_as(kind, suffix, summary=f"{kind.summary[:-1]}, from {what}."),
             plan=plan,
-            parameters=self._parameters(plan.roots, {*planned.wrt}),
+            parameters=parameters,
             others=(),
             unpromised=(),
             piece=True,
@@ -338,11 +348,13 @@ class RowPlanner:
             Definition(name, None, None, Text.plain(name), text) for name in values
         )
         spec = replace(function.spec, doc=None, results=tuple(listed))
+        parameters = self._parameters(plan.roots, ())
+        whole_source = replace(function, spec=spec, node=roots[0], results=results)
         made = PlannedFunction(
-            replace(function, spec=spec, node=roots[0], results=results),
+            self._source(whole_source, parameters),
             kind,
             (),
-            self._parameters(plan.roots, ()),
+            parameters,
             plan,
             tuple(values),
             range(0),
@@ -362,6 +374,15 @@ class RowPlanner:
             )
             members.append(Member(name, alone, (k,)))
         return replace(made, members=tuple(members))
+
+    def _source(
+        self, source: ElaboratedFunction, parameters: Iterable[Parameter]
+    ) -> ElaboratedFunction:
+        """A function with those of its checks that a piece can make."""
+        known = function_preamble.plan(every(parameters)).sources
+        known = {s: x for s, x in known.items() if s not in self.axis.sizes}
+        checks = (c for c in source.checks if {*c.size.symbols} <= known.keys())
+        return replace(source, checks=tuple(checks))
 
     def _parameters(
         self, roots: Sequence[Node], always: Collection[str]
@@ -516,15 +537,9 @@ def _blocked(
     rows = [p for p in data if any(map(axis.has, p.dims)) or p.sparse]
     if firsts and axis.size not in counts.values():
         counts = {f"all_{axis.size}": axis.size, **counts}
-    told = {
-        name: next(
-            (p.name, k)
-            for p in rows
-            for k, dim in enumerate(p.dims)
-            if str(dim) == size
-        )
-        for name, size in sorted(counts.items(), key=lambda row: row[1] != axis.size)
-    }
+    axes = {str(d): (p.name, k) for p in rows for k, d in enumerate(p.dims)}
+    ranked = sorted(counts.items(), key=lambda row: row[1] != axis.size)
+    told = {name: axes[size] for name, size in ranked}
     return BlockedFunction(
         whole.source.spec.name,
         whole.wrt,
