@@ -56,11 +56,13 @@ class Composition:
                 {name: block.of(node) for name, node in own.of.items()}
                 for block in self._blocks(point, sizes, known)
             ]
-            for name, step in zip(own.of, own.steps, strict=True):
-                total, *others = (one[name] for one in found)
-                for other in others:
-                    total = _joined(point, step, total, other)
-                known[name] = total
+            total, *others = found
+            for other in others:
+                total = {
+                    name: _joined(point, step, name, total, other)
+                    for name, step in zip(own.of, own.steps, strict=True)
+                }
+            known |= total
         return known | self._counted(point) | ({self.first: 0} if self.first else {})
 
     def _counted(self, point: Point) -> dict[str, int]:
@@ -111,7 +113,24 @@ def _meaning(
     return Meaning(point.program, sizes, given)
 
 
-def _joined(point: Point, step: str, first: Array, second: Array) -> Array:
-    if step in ALGEBRA:
-        return point.field.reduced(ALGEBRA[step](first, second))
-    return point.meaning.function(step)(first, second)
+def _joined(
+    point: Point,
+    step: str,
+    name: str,
+    first: Mapping[str, Array],
+    second: Mapping[str, Array],
+) -> Array:
+    """One total of the rows of both; sums of exponentials are above another one."""
+    field, function = point.field, point.meaning.function
+    _, _, above = step.partition(" ")
+    if not above:
+        parts = first[name], second[name]
+        if step in ALGEBRA:
+            return field.reduced(ALGEBRA[step](*parts))
+        return function(step)(*parts)
+    level = function("level")(function("maximum")(first[above], second[above]))
+    shares = (
+        one[name] * function("exp")(field.reduced(field.of(one[above]) - level))
+        for one in (first, second)
+    )
+    return field.reduced(sum(shares))

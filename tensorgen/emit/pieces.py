@@ -49,6 +49,8 @@ def outside(module: Module) -> list[Helper]:
 def _used(module: Module) -> dict[str, Helper]:
     known = {helper.name: helper for helper in (*module.helpers, *module.outside)}
     waiting = [name for body in bodies(module) for name in body.helpers]
+    joined = (text for f in returned.all_fields(module) for text in f.joined)
+    waiting += [name for text in joined for name in known if f"{name}(" in text]
     alias = BACKENDS[module.backend].alias
     waiting += [name for c in module.classes for name in c.helpers(alias)]
     used: dict[str, Helper] = {}

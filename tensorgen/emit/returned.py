@@ -118,7 +118,14 @@ OF_ALGEBRA = {"add": "{} + {}", "multiply": "{} * {}"}
 
 
 def _joined(step: str, field: str) -> str:
-    """The expression that joins one field of two tuples, by a function of two."""
+    """The expression that joins one field of two tuples, by a function of two.
+
+    Of what is above another field the function takes both.
+    """
+    name, _, above = step.partition(" ")
+    if above:
+        both = (f"{of}.{x}" for of in ("self", "other") for x in (field, above))
+        return f"_joined_{name}s({', '.join(both)})"
     text = OF_ALGEBRA.get(step) or ELEMENTWISE[step].numpy
     return text.format(f"self.{field}", f"other.{field}")
 

@@ -250,9 +250,7 @@ def _prod_others_partials(graph: Graph, node: Call) -> list[Partial]:
 # Values in terms of others, for emission
 
 
-def _shifted(
-    graph: Graph, node: Call, may_be_empty: bool = False
-) -> tuple[Node, Ref, Node, Node]:
+def _shifted(graph: Graph, node: Call) -> tuple[Node, Ref, Node, Node]:
     """The largest entry, what is above it, the exponentials of that and their sum.
 
     Nothing is taken off where the largest entry is infinite. Else its exponential is 1:
@@ -261,8 +259,8 @@ def _shifted(
     """
     (x,) = node.args
     kept = kept_axes(node)
-    largest = _largest_of_block(graph, node) if may_be_empty else _largest(graph, node)
-    infinite = may_be_empty or is_guarded(node)
+    largest = over(graph, "supremum", node)
+    infinite = is_guarded(node)
     level = apply_map(graph, "level", ref(largest)).node if infinite else largest
     shifted = total(graph, [(1, ref(x)), (-1, Ref(level, kept))])
     graph.suggest(shifted.node, "shifted")
@@ -272,10 +270,6 @@ def _shifted(
         exp_sum = apply_map(graph, "nonzero", ref(exp_sum)).node
         graph.suggest(exp_sum, "exp_sums" if kept else "exp_sum")
     return largest, shifted, exps, exp_sum
-
-
-def _largest(graph: Graph, node: Call) -> Node:
-    return over(graph, "supremum", node)
 
 
 def exponentials(graph: Graph, node: Call) -> Node:
@@ -307,14 +301,38 @@ def _expand_log_softmax(graph: Graph, node: Call) -> Node:
     return total(graph, [(1, shifted), (-1, log_sum)]).node
 
 
+def _by_sums(graph: Graph, node: Call) -> tuple[Ref, Ref, Ref]:
+    """What is above the largest entry, that one, and the sum of the exponentials."""
+    (x,), kept = node.args, kept_axes(node)
+    largest = graph.call("supremum", node.args, _kept_dims(node), **dict(node.params))
+    sums = graph.call("exp_sum", node.args, _kept_dims(node), **dict(node.params))
+    level = apply_map(graph, "level", ref(largest)).node
+    shifted = total(graph, [(1, ref(x)), (-1, Ref(level, kept))])
+    return (
+        shifted,
+        Ref(largest, kept),
+        Ref(apply_map(graph, "nonzero", ref(sums)).node, kept),
+    )
+
+
+def _kept_dims(node: Call) -> tuple[Dim, ...]:
+    return _reduced_dims(node.args, dict(node.params))
+
+
+def _logsumexp_by_sums(graph: Graph, node: Call) -> Node:
+    _, largest, sums = _by_sums(graph, node)
+    return graph.add(largest.node, apply_map(graph, "log", ref(sums.node)).node)
+
+
 def _log_softmax_by_sums(graph: Graph, node: Call) -> Node:
-    (x,) = node.args
-    log_sum = Ref(over(graph, "logsumexp", node), kept_axes(node))
-    return total(graph, [(1, ref(x)), (-1, log_sum)]).node
+    shifted, _, sums = _by_sums(graph, node)
+    return total(graph, [(1, shifted), (-1, apply_map(graph, "log", sums))]).node
 
 
 def _softmax_by_sums(graph: Graph, node: Call) -> Node:
-    return apply_map(graph, "exp", ref(_log_softmax_by_sums(graph, node))).node
+    shifted, _, sums = _by_sums(graph, node)
+    exps = apply_map(graph, "exp", shifted)
+    return times(graph, exps, power(graph, sums, -1)).node
 
 
 # Of a block of entries, of which there may be none
@@ -334,10 +352,14 @@ def _smallest_of_block(graph: Graph, node: Call) -> Node:
     return graph.scale(largest, -1)
 
 
-def _log_sum_of_block(graph: Graph, node: Call) -> Node:
+def _exp_sum_of_block(graph: Graph, node: Call) -> Node:
     with graph.without_rewrites():
-        largest, _, _, exp_sum = _shifted(graph, node, may_be_empty=True)
-        return graph.add(largest, apply_map(graph, "log", ref(exp_sum)).node)
+        (x,), kept = node.args, kept_axes(node)
+        largest = _largest_of_block(graph, node)
+        level = apply_map(graph, "level", ref(largest)).node
+        shifted = total(graph, [(1, ref(x)), (-1, Ref(level, kept))])
+        exps = apply_map(graph, "exp", shifted).node
+        return graph.product(kept, [(exps, range(x.order))])
 
 
 def _expand_rnorm(graph: Graph, node: Call) -> Node:
@@ -392,8 +414,7 @@ _ROWS = (
         _reduced_dims,
         _weighted_by("softmax"),
         expand=_expand_logsumexp,
-        of_block=_log_sum_of_block,
-        step="logaddexp",
+        by_reductions=_logsumexp_by_sums,
     ),
     _Share(
         "softmax",
@@ -435,6 +456,13 @@ _ROWS = (
         rowwise=True,
         of_block=_as_it_is,
         step="maximum",
+    ),
+    # The sum of exponentials above the largest entry, which blocks have of their own.
+    _OverAxes(
+        *("exp_sum", _reduced_dims, no_partials, ""),
+        internal=True,
+        of_block=_exp_sum_of_block,
+        step="exp_sum",
     ),
     _OfSome("median", _reduced_dims, _median_partials, "np.median({0}{axis})"),
     *(

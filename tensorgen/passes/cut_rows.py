@@ -54,13 +54,15 @@ class Held(NamedTuple):
 class Total:
     """What blocks give in a round, `of` their rows, joined by `step`.
 
-    It is the input `given` to whatever comes later.
+    It is the input `given` to whatever comes later. Sums of exponentials are joined
+    with a look at what they are above, the total `above`.
     """
 
     given: Input
     of: Node
     round: int
     step: str = "add"
+    above: Input | None = None
 
 
 @dataclass(frozen=True)
@@ -111,13 +113,15 @@ class RowCut:
             return found
         return self._total(found.node, found.round)
 
-    def _total(self, local: Node, round_: int, step: str = "add") -> Held:
+    def _total(
+        self, local: Node, round_: int, step: str = "add", above: Input | None = None
+    ) -> Held:
         """What blocks give, joined."""
         key = local, round_, step
         if key not in self._made:
             given = self.graph.input(f"total {len(self.totals)}", local.dims)
             assert isinstance(given, Input)
-            self.totals.append(Total(given, local, round_, step))
+            self.totals.append(Total(given, local, round_, step, above))
             self._made[key] = Held(Place("everywhere", round_ + 1), given)
         return self._made[key]
 
@@ -333,13 +337,23 @@ class RowCut:
                 return Held(self._placed(node, [rounds]), made)
             if row.of_block is not None:
                 local = row.of_block(self.graph, made)
-                return self._total(local, rounds, row.step)
+                above = self._top(node) if row.step == EXP_SUM else None
+                return self._total(local, rounds, row.step, above)
             if row.by_reductions is not None:
                 with self.graph.without_rewrites():
                     other = row.by_reductions(self.graph, node)
                 self._visit([other])
                 return self._held[other]
         raise RowsRefused(node, f"'{node.operator}' needs all rows at once", OF_CALLS)
+
+    def _top(self, node: Call) -> Input:
+        """The total of the largest entries, above which exponentials are added up."""
+        args, params = node.args, dict(node.params)
+        top = self.graph.call("supremum", args, node.dims, **params)
+        self._visit([top])
+        found = self._held[top].node
+        assert isinstance(found, Input)
+        return found
 
     def _is_batch(self, node: Call, axes: Sequence[int | None]) -> bool:
         """Whether rows are matrices of their own."""
@@ -356,6 +370,7 @@ class RowCut:
         return made
 
 
+EXP_SUM = "exp_sum"
 OF_CALLS = (
     "sums, means, max, min, logsumexp, softmax and norms over rows are put together "
     "from blocks"

@@ -121,7 +121,7 @@ class RowPlanner:
     def plan(self) -> RowFunction:
         """Return the pieces; raises `RowsRefused` where there are none."""
         planned = self.planned
-        parts = held(planned.plan)
+        parts = planned.plan.parts
         cut = RowCut(self.graph, self.axis, lambda name: self.names.pick([name]))
         whole = [node for part in parts for node in part]
         found = cut.cut(about_means(self.graph, whole))
@@ -135,7 +135,9 @@ class RowPlanner:
             several = str(number + 1) * bool(last)
             told = f"Totals of {{f}} over rows{', round ' * bool(last)}{several}."
             start = self._start(number, [t.of for t in totals])
-            steps = tuple(t.step for t in totals)
+            steps = tuple(
+                f"{t.step} {t.above.name}" if t.above else t.step for t in totals
+            )
             made = self._piece(
                 f"partial{number + 1}",
                 f"Totals{several}",
@@ -186,7 +188,12 @@ class RowPlanner:
             later = [t.of for t in cut.totals[k:]]
             later = substituted(self.graph, later, new)
             cut.totals[k:] = [
-                replace(t, of=of, given=given if t is total else t.given)
+                replace(
+                    t,
+                    of=of,
+                    given=given if t is total else t.given,
+                    above=given if t.above is total.given else t.above,
+                )
                 for t, of in zip(cut.totals[k:], later, strict=True)
             ]
             nodes = substituted(self.graph, [held.node for held in found], new)
