@@ -25,7 +25,7 @@ from tensorgen.emit import function_preamble
 from tensorgen.emit.interface import Function, Parameter, every, given
 from tensorgen.emit.returned import annotation
 from tensorgen.emit.row_blocks import VALUE_AND_GRADIENT, BlockedFunction, Pieces
-from tensorgen.errors import Faults, Text
+from tensorgen.errors import Faults, Remark, Text
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -112,7 +112,6 @@ class RowPlanner:
         taken |= {
             s for p in every(planned.parameters) for d in p.dims for s in d.symbols
         }
-        taken |= {*self.graph.names.values()}
         self.names = Names(taken)
         self.known: dict[Node, Node] = {}
         self.more: dict[str, Node] = {}
@@ -558,3 +557,13 @@ def _blocked(
         next(iter(firsts), ""),
         hessian,
     )
+
+
+def refusals(
+    spec: Spec, rows: Iterable[Iterable[RowFunction | Refused]]
+) -> Iterator[Remark]:
+    """What to report of functions that have no pieces, and need none."""
+    for row in (one for own in rows for one in own):
+        if isinstance(row, Refused) and spec.blocks is not None:
+            place = row.whole.source.spec.name_text.span()
+            yield Remark(row.told, place, "no-blocks")
