@@ -33,6 +33,7 @@ from tensorgen.plans.constrained_plans import plan_constrained
 from tensorgen.plans.planner import Planner, known_sizes
 from tensorgen.plans.problem_plans import plan_problem
 from tensorgen.plans.remarks import hurried, remarks
+from tensorgen.plans.row_pieces import pieces, refusals, rows_of
 from tensorgen.spec.externals import check_backends
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
@@ -82,12 +83,16 @@ def compile_spec(
     effort = graph.effort
     planners = [Planner(graph, spec, program, f, chosen) for f in program.generated]
     plans = [planner.plans() for planner in planners]
+    rows = rows_of(spec, program, planners, plans)
     # Problems come last: nodes made for them have no say in the functions' text.
     problems = [x for x in map(plan_problem, planners, plans) if x is not None]
     constrained = plan_constrained(graph, spec, program, chosen)
-    planned = [plan for own in plans for plan in own]
+    planned = [
+        x for own in zip(plans, rows, strict=True) for x in (*own[0], *pieces(own[1]))
+    ]
     late = hurried(effort.late, program.generated) if effort.late else ()
-    for remark in (*program.remarks, *late, *remarks(planned, known_sizes(spec))):
+    told = (*program.remarks, *late, *refusals(spec, rows))
+    for remark in (*told, *remarks(planned, known_sizes(spec))):
         note(remark)
     texts = dict[str, str]()
     warn = cache(note)  # once, whatever the backends
@@ -95,7 +100,7 @@ def compile_spec(
     for name in backends or spec.backends:
         backend = BACKENDS[name]
         module = ModuleBuilder(spec, graph, backend).build(
-            planned, problems, constrained, program.unknowns
+            planned, problems, constrained, program.unknowns, rows
         )
         file_name = backend.file_name(spec.module)
         tell = partial(effort.tell, f"laying out {file_name}")

@@ -37,7 +37,8 @@ class Kind:
     scalar, and it says what
     others have instead. A kind with `beside` is not asked for: it is emitted where all
     of those are. `method` is the sentence of a method that problems have, `part` what
-    that returns.
+    that returns. Of tuples of several results `told` says what they are; two of them
+    are `joined` by functions, one for each result.
     """
 
     name: str
@@ -56,6 +57,8 @@ class Kind:
     beside: tuple[Kind, ...] = ()
     method: str = ""
     part: str = ""
+    told: str = ""
+    joined: tuple[str, ...] = ()
 
     def public_name(self, function: str, order: tuple[str, ...] = ()) -> str:
         """Return what is emitted is called in Python, `f_d3` or `f_d_U_V` included."""

@@ -93,6 +93,7 @@ def run(
                 names |= outside(stated, point.field, point.meaning.lengths)
                 user = _User(names, point, inputs)
                 common = user.every(p for x in own.values() for p in x)
+                common["blocks"] = [dict(common)]
                 for name, parameters in own.items():
                     if not _is_too_large(held.get(name, ZERO), point.sizes):
                         user.call(name, names[name], user.values(parameters))
@@ -164,7 +165,8 @@ class _User:
             return
         lagrange = np.ones(getattr(problem, "m", 0))
         known = {**values, "v": v, "d": v, "lagrange": lagrange}
-        for part in (x for x in _public(type(problem)) if x != "pack"):
+        # Over blocks it is a class of the module; samples are like it.
+        for part in sorted({*_public(type(problem))} - {"pack", "over", "sample"}):
             told = f"{name}.{part}"
             method = self.tried(told, partial(getattr, problem, part))
             if callable(method):
@@ -186,7 +188,8 @@ class _User:
             self.tried(f"{name}(...).{part}", partial(method, value, part))
         for names, block in getattr(value, "blocks", {}).items():
             self.use(f"{name}(...).blocks[{names}]", block)
-        for sign, multiple in MULTIPLES.items():
+        scales = hasattr(value, "__rmul__")
+        for sign, multiple in MULTIPLES.items() if scales else ():
             self.tried(f"{sign}{name}(...)", partial(multiple, value))
 
     def tried(self, name: str, call: Call) -> Value:

@@ -24,6 +24,7 @@ from tensorgen.check.meaning import MOST_ENTRIES, Meaning, TooLarge
 from tensorgen.check.opaque import solvers
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import NoValue
+from tensorgen.check.row_blocks import Composition
 from tensorgen.check.sample_points import Domain, Point
 from tensorgen.check.sparse_matrices import by_rows
 from tensorgen.emit.interface import (
@@ -72,7 +73,7 @@ class Claim:
     that the function refuses if they are negative, `place` is where the spec asks for
     it. What the bodies `before` return under its name is known to those that follow;
     they may call what finds the unknowns that `others` solve for. The body may call
-    what is `private`.
+    what is `private`. Arguments that earlier pieces make are what is `composed`.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Claim:
     before: Sequence[Body] = ()
     others: Sequence[Node] = ()
     private: Sequence[Private] = ()
+    composed: Composition | None = None
 
 
 @dataclass
@@ -273,6 +275,8 @@ class _Judge:
             node = claim.inputs.get(p.name) if p.role == "input" else None
             known = node.properties if isinstance(node, Input) else frozenset()
             values[p.name] = point.array(p.name, p.dims, known, p.index)
+        if claim.composed is not None:
+            values |= claim.composed.values(point)
         arguments = {p.name: np.array(values[p.name]) for p in parameters}
         values |= {name: array.copy() for name, array in arguments.items()}
         values |= {

@@ -10,12 +10,19 @@ from functools import lru_cache
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.layout import parsed
 
-_TYPES = ("Any", "ClassVar", "Generic", "NamedTuple", "TypeAlias", "TypeVar")
+_TYPES = ("Any", "ClassVar", "Generic", "NamedTuple", "Self", "TypeAlias", "TypeVar")
 _STANDARD = {
+    "copy": "from copy import copy",
+    "inspect": "import inspect",
     "math": "import math",
-    "Callable": "from collections.abc import Callable",
-    "cached_property": "from functools import cached_property",
-    "lru_cache": "from functools import lru_cache",
+    **{
+        name: f"from collections.abc import {name}"
+        for name in ("Callable", "Iterable", "Sequence")
+    },
+    **{
+        name: f"from functools import {name}"
+        for name in ("cached_property", "lru_cache", "partial")
+    },
     "accumulate": "from itertools import accumulate",
     "SimpleNamespace": "from types import SimpleNamespace",
     **{name: f"from typing import {name}" for name in _TYPES},

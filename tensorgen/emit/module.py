@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tensorgen.emit.bound_problems import BoundFunction, ConstrainedProblem
 from tensorgen.emit.interface import Function, Helper, Private
+from tensorgen.emit.row_blocks import BlockedFunction
 from tensorgen.emit.unknown_solvers import Solver
 from tensorgen.structure.classes import StructuredClass
 
@@ -18,7 +19,8 @@ class Module:
     `helpers` are all that exist, in the order in which those used are written;
     `problems` are the functions that have a class bound to data, beside which there may
     be a problem that is `constrained`; `solvers` find unknowns, and
-    what is called `outside` is called through helpers.
+    what is called `outside` is called through helpers. What is `blocked` has data in
+    blocks of rows.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Module:
     classes: tuple[StructuredClass, ...] = ()
     solvers: tuple[Solver, ...] = ()
     outside: tuple[Helper, ...] = ()
+    blocked: tuple[BlockedFunction, ...] = ()
 
     @property
     def bound(self) -> tuple[BoundFunction, ...]:

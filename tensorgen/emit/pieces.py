@@ -16,6 +16,7 @@ from tensorgen.emit.interface import (
     given,
 )
 from tensorgen.emit.module import Module
+from tensorgen.emit.row_blocks import BY_PASSES
 from tensorgen.errors import InternalError
 from tensorgen.structure.classes import DERIVATIVE_BASE, HESSIAN_BASE
 from tensorgen.structure.structures import in_order
@@ -49,6 +50,8 @@ def outside(module: Module) -> list[Helper]:
 def _used(module: Module) -> dict[str, Helper]:
     known = {helper.name: helper for helper in (*module.helpers, *module.outside)}
     waiting = [name for body in bodies(module) for name in body.helpers]
+    joined = (text for f in returned.all_fields(module) for text in f.joined)
+    waiting += [name for text in joined for name in known if f"{name}(" in text]
     alias = BACKENDS[module.backend].alias
     waiting += [name for c in module.classes for name in c.helpers(alias)]
     used: dict[str, Helper] = {}
@@ -106,6 +109,8 @@ def uses(module: Module) -> dict[str, bool]:
             arrays_among(p.inputs)[len(p.wrt) :] for p in module.bound
         ),
         "has_points": bool(module.bound),
+        "has_row_blocks": bool(module.blocked),
+        "has_passes": any(own.hessian == BY_PASSES for own in module.blocked),
         "has_objects": matrix or higher or bool(bases),
         "has_matrix": matrix,
         "has_jacobian": dense,

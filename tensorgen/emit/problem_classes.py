@@ -30,6 +30,7 @@ from tensorgen.emit.point_classes import (
     size_lines,
     unpacked,
 )
+from tensorgen.emit.row_blocks import Over
 from tensorgen.emit.text import docstring, paragraph, words
 from tensorgen.ir.dims import ONE, Dim, tuple_text
 
@@ -42,7 +43,7 @@ class Problem:
     flat vector; where their shapes follow neither from the data nor from its size,
     `pack` leaves them, `packs`. `checks` are for what only a point knows,
     which finds what `solving` says, `warm` from the last point. It `widens` its data
-    for vectors of a wider dtype.
+    for vectors of a wider dtype. A class of its own is `over` blocks of rows.
     """
 
     name: str
@@ -70,9 +71,12 @@ class Problem:
     has_gradient: bool
     has_hvp: bool
     has_places: bool = False
+    over: Over | None = None
 
 
-def problem(bound: BoundFunction, backend_name: str) -> Problem:
+def problem(
+    bound: BoundFunction, backend_name: str, over: Over | None = None
+) -> Problem:
     """Describe the problem class of a function."""
     data = [p for p in bound.inputs if p.name not in bound.wrt and not p.solved]
     unknowns = [p for name in bound.wrt for p in bound.inputs if p.name == name]
@@ -114,6 +118,7 @@ def problem(bound: BoundFunction, backend_name: str) -> Problem:
         jacobian=None if jacobian is None else annotation(bound, jacobian),
         has_gradient=bound.method(GRADIENT) is not None,
         has_hvp=bound.constant or bound.method(HVP) is not None,
+        over=over,
     )
 
 

@@ -25,6 +25,7 @@ from tensorgen.emit.layout import finished
 from tensorgen.emit.module import Module
 from tensorgen.emit.problem_classes import Problem, problem
 from tensorgen.emit.remarks import remarked, remarks_of
+from tensorgen.emit.row_blocks import Over, over
 from tensorgen.emit.seal import NOTHING
 from tensorgen.emit.support import support_file, support_name, support_names
 from tensorgen.emit.text import FILLED, docstring, file_name, literal
@@ -78,6 +79,7 @@ def render(
         "outside": pieces.outside(module),
         "solvers": [unknown_solvers.view(s, backend) for s in module.solvers],
         "problems": _problems(module),
+        "overs": [*_overs(module).values()],
         "constrained": own,
         "literals": _literals(module),
         "classes": [_class_view(c, Printer(backend.alias)) for c in module.classes],
@@ -220,7 +222,15 @@ def _lazy_modules(module: Module, shared: bool) -> Iterable[str]:
 
 
 def _problems(module: Module) -> list[Problem]:
-    return [problem(bound, module.backend) for bound in module.problems]
+    overs = _overs(module)
+    return [
+        problem(bound, module.backend, overs.get(bound.function))
+        for bound in module.problems
+    ]
+
+
+def _overs(module: Module) -> dict[str, Over]:
+    return {own.function: over(own) for own in module.blocked}
 
 
 def _literals(module: Module) -> list[int]:
@@ -237,6 +247,7 @@ def _exported(module: Module) -> list[str]:
     names += [f.name for f in returned.all_fields(module)]
     names += [s.name for s in module.solvers]
     names += [p.name for p in _problems(module)]
+    names += [own.name for own in _overs(module).values()]
     names += [module.constrained.name] if module.constrained else []
     if len(set(names)) != len(names):
         twice = sorted({name for name in names if names.count(name) > 1})

@@ -11,17 +11,22 @@ from tensorgen.emit.interface import Function, Holder
 from tensorgen.emit.module import Module
 from tensorgen.emit.text import FILLED, literal, words
 from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.spec.names import unused
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A NamedTuple with one field for each `wrt` input, of a type each."""
+    """A NamedTuple with one field for each `wrt` input, of a type each.
+
+    Two are `joined` by an expression for each field, if by any.
+    """
 
     name: str
     function: str
     what: str
     types: tuple[tuple[str, str], ...]
+    joined: tuple[str, ...] = ()
 
 
 # The class of second derivatives by several inputs; a row says the others.
@@ -103,8 +108,26 @@ def result_fields(function: Function, kind: Kind) -> Fields | None:
     if not own:
         return None
     name = kind.tuple_name(function.function, function.order)
-    what = f"One field for each result of `{function.function}`."
-    return Fields(name, function.function, what, tuple(own))
+    what = kind.told or f"One field for each result of `{function.function}`."
+    joined = zip(kind.joined, own, strict=False)
+    texts = tuple(_joined(step, field) for step, (field, _) in joined)
+    return Fields(name, function.function, what, tuple(own), texts)
+
+
+OF_ALGEBRA = {"add": "{} + {}", "multiply": "{} * {}"}
+
+
+def _joined(step: str, field: str) -> str:
+    """The expression that joins one field of two tuples, by a function of two.
+
+    Of what is above another field the function takes both.
+    """
+    name, _, above = step.partition(" ")
+    if above:
+        both = (f"{of}.{x}" for of in ("self", "other") for x in (field, above))
+        return f"_joined_{name}s({', '.join(both)})"
+    text = OF_ALGEBRA.get(step) or ELEMENTWISE[step].numpy
+    return text.format(f"self.{field}", f"other.{field}")
 
 
 _WORDS = {

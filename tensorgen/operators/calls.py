@@ -301,6 +301,67 @@ def _expand_log_softmax(graph: Graph, node: Call) -> Node:
     return total(graph, [(1, shifted), (-1, log_sum)]).node
 
 
+def _by_sums(graph: Graph, node: Call) -> tuple[Ref, Ref, Ref]:
+    """What is above the largest entry, that one, and the sum of the exponentials."""
+    (x,), kept = node.args, kept_axes(node)
+    largest = graph.call("supremum", node.args, _kept_dims(node), **dict(node.params))
+    sums = graph.call("exp_sum", node.args, _kept_dims(node), **dict(node.params))
+    level = apply_map(graph, "level", ref(largest)).node
+    shifted = total(graph, [(1, ref(x)), (-1, Ref(level, kept))])
+    return (
+        shifted,
+        Ref(largest, kept),
+        Ref(apply_map(graph, "nonzero", ref(sums)).node, kept),
+    )
+
+
+def _kept_dims(node: Call) -> tuple[Dim, ...]:
+    return _reduced_dims(node.args, dict(node.params))
+
+
+def _logsumexp_by_sums(graph: Graph, node: Call) -> Node:
+    _, largest, sums = _by_sums(graph, node)
+    return graph.add(largest.node, apply_map(graph, "log", ref(sums.node)).node)
+
+
+def _log_softmax_by_sums(graph: Graph, node: Call) -> Node:
+    shifted, _, sums = _by_sums(graph, node)
+    return total(graph, [(1, shifted), (-1, apply_map(graph, "log", sums))]).node
+
+
+def _softmax_by_sums(graph: Graph, node: Call) -> Node:
+    shifted, _, sums = _by_sums(graph, node)
+    exps = apply_map(graph, "exp", shifted)
+    return times(graph, exps, power(graph, sums, -1)).node
+
+
+# Of a block of entries, of which there may be none
+
+
+def _as_it_is(graph: Graph, node: Call) -> Node:
+    return node
+
+
+def _largest_of_block(graph: Graph, node: Call) -> Node:
+    return graph.call("supremum", node.args, node.dims, **dict(node.params))
+
+
+def _smallest_of_block(graph: Graph, node: Call) -> Node:
+    turned = graph.scale(node.args[0], -1)
+    largest = graph.call("supremum", [turned], node.dims, **dict(node.params))
+    return graph.scale(largest, -1)
+
+
+def _exp_sum_of_block(graph: Graph, node: Call) -> Node:
+    with graph.without_rewrites():
+        (x,), kept = node.args, kept_axes(node)
+        largest = _largest_of_block(graph, node)
+        level = apply_map(graph, "level", ref(largest)).node
+        shifted = total(graph, [(1, ref(x)), (-1, Ref(level, kept))])
+        exps = apply_map(graph, "exp", shifted).node
+        return graph.product(kept, [(exps, range(x.order))])
+
+
 def _expand_rnorm(graph: Graph, node: Call) -> Node:
     return apply_map(graph, "inverse", ref(over(graph, "norm", node))).node
 
@@ -313,11 +374,13 @@ def _expand_unit(graph: Graph, node: Call) -> Node:
 # The templates of reductions take `axis={axis}`; the keyword is left out where the
 # argument is reduced whole.
 _OverAxes = partial(Operator, params=("axes",))
+_OfMatrix = partial(Operator, matrix_axes=2)
 _Share = partial(_OverAxes, helped=True, rowwise=True)
 _OfSome = partial(_OverAxes, of_some=True)
+_Joined = partial(_OverAxes, of_block=_as_it_is)
 
 _ROWS = (
-    Operator(
+    _OfMatrix(
         "inv",
         same_dims,
         _inv_partials,
@@ -328,7 +391,7 @@ _ROWS = (
         by_parts=inverses.inverse,
         coefficient=matrix_series.inverse,
     ),
-    Operator(
+    _OfMatrix(
         "det",
         _scalar_dims,
         _det_partials,
@@ -337,7 +400,7 @@ _ROWS = (
         regular=True,
         by_parts=inverses.det,
     ),
-    Operator(
+    _OfMatrix(
         "logdet",
         _scalar_dims,
         _logdet_partials,
@@ -347,10 +410,26 @@ _ROWS = (
         by_parts=inverses.logdet,
     ),
     _Share(
-        "logsumexp", _reduced_dims, _weighted_by("softmax"), expand=_expand_logsumexp
+        "logsumexp",
+        _reduced_dims,
+        _weighted_by("softmax"),
+        expand=_expand_logsumexp,
+        by_reductions=_logsumexp_by_sums,
     ),
-    _Share("softmax", same_dims, _softmax_partials, expand=_expand_softmax),
-    _Share("log_softmax", same_dims, _log_softmax_partials, expand=_expand_log_softmax),
+    _Share(
+        "softmax",
+        same_dims,
+        _softmax_partials,
+        expand=_expand_softmax,
+        by_reductions=_softmax_by_sums,
+    ),
+    _Share(
+        "log_softmax",
+        same_dims,
+        _log_softmax_partials,
+        expand=_expand_log_softmax,
+        by_reductions=_log_softmax_by_sums,
+    ),
     *(
         _OfSome(
             name,
@@ -358,8 +437,13 @@ _ROWS = (
             _extremum_partials,
             f"np.{name}({{0}}{{axis}})",
             rowwise=True,
+            of_block=of_block,
+            step=step,
         )
-        for name in ("max", "min")
+        for name, of_block, step in (
+            ("max", _largest_of_block, "maximum"),
+            ("min", _smallest_of_block, "minimum"),
+        )
     ),
     # What is taken off sums of exponentials: the largest entry, -inf where none is.
     _OverAxes(
@@ -370,6 +454,15 @@ _ROWS = (
         word="max",
         internal=True,
         rowwise=True,
+        of_block=_as_it_is,
+        step="maximum",
+    ),
+    # The sum of exponentials above the largest entry, which blocks have of their own.
+    _OverAxes(
+        *("exp_sum", _reduced_dims, no_partials, ""),
+        internal=True,
+        of_block=_exp_sum_of_block,
+        step="exp_sum",
     ),
     _OfSome("median", _reduced_dims, _median_partials, "np.median({0}{axis})"),
     *(
@@ -382,11 +475,30 @@ _ROWS = (
         for half, side in (("lower", "lower"), ("upper", "higher"))
     ),
     # Of conditions, and so without a derivative.
-    _OverAxes("any", _reduced_dims, no_partials, "np.any({0}{axis})", boolean=True),
-    _OverAxes("norm", _reduced_dims, _weighted_by("unit"), "_norm({0}{axis})"),
-    _OverAxes("unit", same_dims, _unit_partials, expand=_expand_unit, scales=True),
-    _OverAxes("rnorm", _reduced_dims, _rnorm_partials, expand=_expand_rnorm),
-    _OverAxes("prod", _reduced_dims, _weighted_by("prod_others"), "np.prod({0}{axis})"),
+    _Joined(
+        *("any", _reduced_dims, no_partials, "np.any({0}{axis})"),
+        boolean=True,
+        step="logical_or",
+    ),
+    _Joined(
+        *("norm", _reduced_dims, _weighted_by("unit"), "_norm({0}{axis})"),
+        step="hypot",
+    ),
+    _OverAxes(
+        *("unit", same_dims, _unit_partials),
+        expand=_expand_unit,
+        scales=True,
+        by_reductions=_expand_unit,
+    ),
+    _OverAxes(
+        *("rnorm", _reduced_dims, _rnorm_partials),
+        expand=_expand_rnorm,
+        by_reductions=_expand_rnorm,
+    ),
+    _Joined(
+        *("prod", _reduced_dims, _weighted_by("prod_others"), "np.prod({0}{axis})"),
+        step="multiply",
+    ),
     _OverAxes(
         "prod_others",
         same_dims,

@@ -173,6 +173,11 @@ class Operator:
     `bound`. Taylor coefficients follow from the derivative, or from a rule for each
     `coefficient`. What is `of_some` entries has no value of none; a `rowwise` one is
     made a block of rows at a time. Code that calls it has the `remark`.
+    The last `matrix_axes` are those of a matrix, and all before them a batch. A block
+    of entries gives what `of_block` makes of a call over them, of none as well; what
+    blocks give is joined by the function `step` of two. One that is no such reduction
+    is local `by_reductions` that are. Where entries of the result follow from parts of
+    arguments, `subscripts` say which, as those of einsum do.
     """
 
     name: str
@@ -199,3 +204,8 @@ class Operator:
     rowwise: bool = False
     helped: bool = False
     remark: Remark | None = None
+    matrix_axes: int = 0
+    of_block: Callable[[Graph, Call], Node] | None = None
+    step: str = ""
+    by_reductions: Callable[[Graph, Call], Node] | None = None
+    subscripts: str = ""

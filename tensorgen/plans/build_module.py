@@ -65,6 +65,7 @@ from tensorgen.plans.problem_plans import (
     ProblemBuilder,
     size_checks,
 )
+from tensorgen.plans.row_pieces import Refused, RowFunction, blocked_functions
 from tensorgen.plans.share_code import share_code
 from tensorgen.spec.check import emitted_names, tuple_names
 from tensorgen.spec.model import Spec
@@ -102,6 +103,7 @@ class ModuleBuilder:
         problems: Sequence[PlannedProblem] = (),
         constrained: PlannedConstrained | None = None,
         unknowns: Sequence[ElaboratedUnknown] = (),
+        rows: Sequence[Sequence[RowFunction | Refused]] = (),
     ) -> Module:
         """Return the module."""
         spec = self.spec
@@ -123,6 +125,7 @@ class ModuleBuilder:
             tuple(self.objects.classes.values()),
             tuple(_solver(x, functions) for x in unknowns),
             tuple(external_helpers(spec.externals, self.backend)),
+            tuple(blocked_functions(rows, {p.function for p in bound}, functions)),
         )
 
     def meet(self, sources: Iterable[ElaboratedFunction]) -> None:
@@ -160,7 +163,9 @@ class ModuleBuilder:
             if planned.members:
                 found[name] = self._told(found[name], row, None)
             else:
-                own.setdefault(planned.source.spec.name, {})[name] = row
+                # A piece shares nothing with others: it may run elsewhere.
+                group = name if planned.piece else planned.source.spec.name
+                own.setdefault(group, {})[name] = row
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
         private: set[str] = set()
         for formula, made in own.items():

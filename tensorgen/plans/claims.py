@@ -41,7 +41,10 @@ def held(
     # For other backends, statements are the same.
     if claimed and backend.name == "numpy":
         stated = topological({x: None for claim in claimed for x in claim.stated})
-        run(texts, module, program.inputs, stated, domain_of(claimed).apart())
+        every = dict(program.inputs)
+        for planned in plans:
+            every |= planned.handed
+        run(texts, module, every, stated, domain_of(claimed).apart())
     return report
 
 
@@ -61,12 +64,14 @@ def claims(
         body: Body,
         own: Function | None = None,
     ) -> Claim:
-        inputs, parameters = program.inputs, planned.parameters
+        inputs = {**program.inputs, **planned.handed}
+        parameters = planned.parameters
         checks = [check.size for check in planned.source.checks]
         stated, tensors = planned.stated, as_compressed(plan.tensors)
         at, holders = planned.source.spec.name_text.span(), own.holders if own else ()
         told = body, parameters, holders, stated, tensors, inputs, at, checks
-        return Claim(name, *told, private=own.calls if own else ())
+        private = own.calls if own else ()
+        return Claim(name, *told, private=private, composed=planned.composed)
 
     def forms(
         name: str, planned: PlannedFunction, function: Function

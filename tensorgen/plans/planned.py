@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tensorgen.calculus.kinds import Blocks, Kind, camel
+from tensorgen.check import Composition
 from tensorgen.emit.interface import Parameter
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
@@ -36,7 +37,9 @@ class PlannedFunction:
     are matrices whose inverse would be cheaper if more were known of what low rank is
     added to, and whether this is a diagonal. The first of `others` whose sizes are as
     it needs them, which no hint says, replaces the plan. Where it is `filled`, sparse
-    matrices are made dense on the way, as the result is.
+    matrices are made dense on the way, as the result is. A `piece` of another one may
+    read what earlier pieces made, `handed` on to it by name; what is `composed` of all
+    of them is stated of the function itself.
     """
 
     source: ElaboratedFunction
@@ -53,6 +56,9 @@ class PlannedFunction:
     members: tuple[Member, ...] = ()
     shown: str = ""
     filled: bool = False
+    piece: bool = False
+    handed: Mapping[str, Node] = field(default_factory=dict)
+    composed: Composition | None = None
 
     @property
     def name(self) -> str:

@@ -215,6 +215,20 @@ class ProblemSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class BlocksSpec:
+    """The dim whose rows come in blocks, by its name in code.
+
+    `along` pairs dims, by their names in code, with the index arrays that name the row
+    which an entry comes with. The `functions` are all if the file lists none.
+    """
+
+    size: str
+    size_text: Text
+    along: tuple[tuple[str, str], ...] = ()
+    functions: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """A whole file. `hints` pairs each dim that is listed with its size, if any."""
 
@@ -230,6 +244,7 @@ class Spec:
     support: str = "inline"
     unknowns: tuple[UnknownSpec, ...] = ()
     externals: tuple[ExternalSpec, ...] = ()
+    blocks: BlocksSpec | None = None
 
 
 PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")

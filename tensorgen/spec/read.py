@@ -6,6 +6,7 @@ import re
 from pathlib import PurePath
 
 from tensorgen.errors import Faults, InternalError, Source, Span, Text, fail, suggest
+from tensorgen.spec.blocks import read_blocks
 from tensorgen.spec.check import check_names, claim_definitions
 from tensorgen.spec.clauses import read_clauses
 from tensorgen.spec.externals import check_allowed, read_externals
@@ -22,7 +23,7 @@ from tensorgen.spec.yaml_tree import read_tree
 VERSION = "1"
 _KEYS = (
     *("tensorgen", "module", "doc", "dims", "inputs", "external", "unknowns"),
-    *("definitions", "functions", "problem", "backends", "support"),
+    *("definitions", "functions", "problem", "blocks", "backends", "support"),
 )
 
 
@@ -70,6 +71,7 @@ def _read_sections(
         faults.add("the file has no 'functions'", Span(source, 0, 0))
     backends = _backends(fields.get("backends"), faults)
     problem = read_problem(fields.get("problem"), module, by_name, functions, faults)
+    blocks = read_blocks(fields.get("blocks"), dims, inputs, functions, faults)
     check_names(dims, definitions, functions, names, problem)
     if module is None:
         return None
@@ -87,6 +89,7 @@ def _read_sections(
         _support(fields.get("support"), faults),
         unknowns,
         externals,
+        blocks,
     )
 
 

@@ -45,6 +45,7 @@ def spec_schema() -> Schema:
                 "definitions": _clauses("Names and macros for all functions."),
                 "functions": _named(_ref("function"), "What is generated.", LEFT),
                 "problem": _ref("problem"),
+                "blocks": _BLOCKS,
                 "backends": _told(
                     "What modules are written for; by default for both.",
                     **_one_or_more({"enum": [*BACKENDS]}),
@@ -262,6 +263,19 @@ _FUNCTION = _mapping(
 _LIMITS = _mapping({name: EXPRESSION for name in ("lower", "upper", "equal")})
 _BOUNDED = _by_name({"anyOf": [_LIMITS, {"type": "null"}]})
 _LIMITED = _one_or_more({"anyOf": [{"type": "string"}, _BOUNDED]})
+
+_ALONG = {"anyOf": [_by_name({"type": "string"}), {"type": "null"}]}
+_BLOCKS = _told(
+    "The dim whose rows come in blocks; which entries come with them, by index arrays.",
+    anyOf=[
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {"functions": _one_or_more({"type": "string"})},
+            "additionalProperties": _ALONG,
+        },
+    ],
+)
 
 _PROBLEM = _mapping(
     {

@@ -81,6 +81,12 @@ def _gap(x: Array | Scalar, y: Array | Scalar) -> Array:
     alike = x == y
     return np.where(alike, 0, x) - np.where(alike, 0, y)
 ''',
+    "_joined_exp_sums": '''
+def _joined_exp_sums(total: Any, top: Any, other: Any, its_top: Any) -> Any:
+    """Return two sums of exp(x - top) together, above the larger top."""
+    level = _finite(np.maximum(top, its_top))
+    return total * np.exp(top - level) + other * np.exp(its_top - level)
+''',
     "_nonzero": '''
 def _nonzero(x: Array | Scalar) -> Array:
     """Return x, and 1 where it is 0."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import permutations
 from typing import NamedTuple
 
 from tensorgen.ir.graph import Graph
@@ -42,6 +43,29 @@ def mirror_products(context: Context, roots: Sequence[Node]) -> list[Node]:
     def visit(node: Node) -> Node:
         found = next(_squares(graph, symmetry, node), None)
         return node if found is None else _mirrored(graph, found)
+
+    return rebuild(graph, roots, visit)
+
+
+def about_means(graph: Graph, roots: Sequence[Node]) -> list[Node]:
+    """Return `roots` with both sides of covariances as what is above the mean.
+
+    Who knows the mean of all rows alone loses no digits of those of one block then.
+    Ends: no product has a side left that is not.
+    """
+    symmetry = Symmetry(promised=True)
+
+    def visit(node: Node) -> Node:
+        if not isinstance(node, Product) or node.constraints or node.order != 2:
+            return node
+        for a, b in permutations(node.factors, 2):
+            weights = [ref for ref in node.factors if ref is not a and ref is not b]
+            if len(weights) != 1 or not isinstance(b.node, Sum):
+                continue
+            if _centred(graph, symmetry, a, b, weights) == b:
+                sides = (b, _image(b), *weights)
+                return graph.product((0, 1), sides, coefficient=node.coefficient)
+        return node
 
     return rebuild(graph, roots, visit)
 

@@ -1,0 +1,624 @@
+"""Functions in pieces: what blocks of rows give, and what is made of their totals.
+
+A function whose rows come in blocks (`passes/cut_rows`) is emitted in pieces beside
+itself. Of each round there is a `partial`, a function of one block whose totals are
+joined, and before it a `start` if something is computed once for all blocks; what is
+left to do with the totals is the `finish`, what stays with its rows `rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tensorgen import check
+from tensorgen.calculus.kinds import HESSIAN, HVP, VALUE, Kind, camel, result_name
+from tensorgen.emit import function_preamble
+from tensorgen.emit.interface import Function, Parameter, every, given, sizes_among
+from tensorgen.emit.returned import annotation
+from tensorgen.emit.row_blocks import (
+    BY_PASSES,
+    VALUE_AND_GRADIENT,
+    BlockedFunction,
+    Pieces,
+)
+from tensorgen.errors import Faults, Remark, Text
+from tensorgen.ir.nodes import (
+    Call,
+    Constant,
+    Input,
+    Iota,
+    Node,
+    Product,
+    Size,
+    Sum,
+    children,
+    inputs_of,
+    topological,
+)
+from tensorgen.ir.rebuild import substituted
+from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.lower.value_names import Names
+from tensorgen.operators.words import describe
+from tensorgen.passes.context import Plan
+from tensorgen.passes.cut_rows import Held, RowCut
+from tensorgen.passes.matrices.mirror_products import about_means
+from tensorgen.passes.optimise import optimise
+from tensorgen.passes.rates import sizes_in
+from tensorgen.passes.row_places import RowAxis, RowsRefused
+from tensorgen.plans.planned import Member, PlannedFunction
+from tensorgen.plans.planner import Planner, held
+from tensorgen.spec.model import BlocksSpec, Definition, Spec
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round over the blocks: what starts it, what a block gives, how that is joined.
+
+    `steps` are the functions of two by which each total is joined, in order.
+    """
+
+    start: PlannedFunction | None
+    partial: PlannedFunction
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RowFunction:
+    """A function in pieces: its rounds, and what comes after the last.
+
+    `counts` are the arguments that are numbers of all rows, with the size of each, and
+    `first` is the argument that is the number of a block's first row.
+    """
+
+    whole: PlannedFunction
+    axis: RowAxis
+    rounds: tuple[Round, ...]
+    finish: PlannedFunction | None
+    rows: PlannedFunction | None
+    counts: Mapping[str, str]
+    first: str
+
+    @property
+    def pieces(self) -> list[PlannedFunction]:
+        """All functions that are emitted for it, in the order in which they run."""
+        found = [x for own in self.rounds for x in (own.start, own.partial)]
+        every = (*found, self.finish, self.rows)
+        return [x for x in every if x is not None and x is not self.whole]
+
+
+def row_axis(blocks: BlocksSpec, inputs: Mapping[str, Node]) -> RowAxis:
+    """Return the axis whose rows come in blocks; a sparse matrix brings its entries."""
+    along = {size: inputs[name] for size, name in blocks.along}
+    for node in inputs.values():
+        if isinstance(node, Input) and node.name.endswith("_rows"):
+            of = node.name.removesuffix("_rows")
+            values = inputs.get(f"{of}_values")
+            if values is not None and str(node.index) == blocks.size:
+                along[str(node.dims[0])] = node
+    return RowAxis(blocks.size, along)
+
+
+class RowPlanner:
+    """Cuts one function into pieces, and plans each of them."""
+
+    def __init__(self, planner: Planner, planned: PlannedFunction, axis: RowAxis):
+        """Know the function as it is planned whole."""
+        self.planner, self.planned, self.axis = planner, planned, axis
+        self.graph = planner.graph
+        taken = {p.name for p in every(planned.parameters)}
+        taken |= {
+            s for p in every(planned.parameters) for d in p.dims for s in d.symbols
+        }
+        self.names = Names(taken)
+        self.known: dict[Node, Node] = {}
+        self.more: dict[str, Node] = {}
+        self.gone: list[check.Round] = []
+
+    def plan(self) -> RowFunction:
+        """Return the pieces; raises `RowsRefused` where there are none."""
+        planned = self.planned
+        parts = planned.plan.parts
+        cut = RowCut(self.graph, self.axis, lambda name: self.names.pick([name]))
+        whole = [node for part in parts for node in part]
+        found = cut.cut(about_means(self.graph, whole))
+        roots = zip(planned.root_names, parts, strict=True)
+        of = [name for name, part in roots for _ in part]
+        self.cut, found = cut, self._named(cut, found, of)
+        last = max((t.round for t in cut.totals), default=-1)
+        rounds = []
+        for number in range(last + 1):
+            totals = [t for t in cut.totals if t.round == number]
+            several = str(number + 1) * bool(last)
+            told = f"Totals of {{f}} over rows{', round ' * bool(last)}{several}."
+            start = self._start(number, [t.of for t in totals])
+            steps = tuple(
+                f"{t.step} {t.above.name}" if t.above else t.step for t in totals
+            )
+            made = self._piece(
+                f"partial{number + 1}",
+                f"Totals{several}",
+                f"What a block of rows adds to {{f}}, round {number + 1}.",
+                {t.given.name: t.of for t in totals},
+                told=told,
+                joined=steps,
+            )
+            rounds.append(Round(start, made, steps))
+            begun = zip(start.root_names, start.stated, strict=True) if start else ()
+            own = zip(made.root_names, made.stated, strict=True)
+            self.gone.append(check.Round(dict(begun), dict(own), steps))
+        finish, rows = self._ends(found)
+        first = cut.first.name if cut.first is not None else ""
+        return RowFunction(
+            planned,
+            self.axis,
+            tuple(rounds),
+            finish,
+            rows,
+            {name: size for size, name in cut.counts.items()},
+            first,
+        )
+
+    def _named(
+        self, cut: RowCut, found: Sequence[Held], roots: Sequence[str]
+    ) -> list[Held]:
+        """What is held, with names for the totals: after the result that they are of.
+
+        Or after what they are, where several results have a use for one.
+        """
+        users: dict[Node, set[str]] = {t.given: set() for t in cut.totals}
+        ends = [*zip((held.node for held in found), roots, strict=True)]
+        for total in reversed(cut.totals):  # later ones are made of earlier ones
+            below = [name for node, name in ends if total.given in topological([node])]
+            users[total.given].update(below)
+            ends += [(total.of, name) for name in users[total.given]]
+        names = self.graph.names
+        for k, total in enumerate(cut.totals):
+            known, own = names.get(total.of), sorted(users[total.given])
+            wanted = [f"{known}_sum"] if known else describe(total.of, names.get)
+            if not known and len(own) == 1:
+                wanted = [f"{own[0]}_sum" if total.step == "add" else f"{own[0]}_total"]
+            name = self.names.pick(wanted)
+            given = self.graph.input(name, total.given.dims)
+            assert isinstance(given, Input)
+            new: dict[Node, Node] = {total.given: given}
+            later = [t.of for t in cut.totals[k:]]
+            later = substituted(self.graph, later, new)
+            cut.totals[k:] = [
+                replace(
+                    t,
+                    of=of,
+                    given=given if t is total else t.given,
+                    above=given if t.above is total.given else t.above,
+                )
+                for t, of in zip(cut.totals[k:], later, strict=True)
+            ]
+            nodes = substituted(self.graph, [held.node for held in found], new)
+            found = [
+                held._replace(node=node)
+                for held, node in zip(found, nodes, strict=True)
+            ]
+        return [*found]
+
+    # Pieces
+
+    def _start(self, number: int, nodes: Sequence[Node]) -> PlannedFunction | None:
+        """What is computed once before a round, if that is more than arithmetic."""
+        hoisted = self._steady(substituted(self.graph, nodes, self.known))
+        values = {self._name_of(node): node for node in hoisted}
+        if not values:
+            return None
+        made = self._piece(
+            f"start{number + 1}",
+            f"Start{number + 1}",
+            f"What {{f}} computes once before round {number + 1}.",
+            values,
+        )
+        for name, node in values.items():
+            self.known[node] = self.more[name] = self.graph.input(name, node.dims)
+        return made
+
+    def _name_of(self, node: Node) -> str:
+        graph = self.graph
+        known = [graph.names.get(node), graph.suggestions.get(node)]
+        known += [graph.derived.get(node)]
+        wanted = [x for x in known if x is not None]
+        return self.names.pick([*wanted, *describe(node, graph.names.get), "value"])
+
+    def _steady(self, nodes: Sequence[Node]) -> list[Node]:
+        """The largest values that are the same for all blocks and take some work."""
+        own: dict[Node, bool] = {}
+        heavy: dict[Node, bool] = {}
+        for node in topological(nodes):
+            below = children(node)
+            has_rows = any(self.axis.has(dim) for dim in node.dims)
+            own[node] = has_rows or node is self.cut.first or any(own[x] for x in below)
+            works = isinstance(node, Call) or (
+                isinstance(node, Product) and bool(node.inner)
+            )
+            given = isinstance(node, Input) and node.name in self.totals
+            heavy[node] = works or given or any(heavy[x] for x in below)
+        found: dict[Node, None] = {}
+        for node in topological(nodes):
+            for x in children(node) if own[node] else ():
+                plain = isinstance(x, Input | Constant | Size | Iota)
+                if not own[x] and heavy[x] and not plain:
+                    found[x] = None
+        return list(found)
+
+    @property
+    def totals(self) -> set[str]:
+        """The names of all totals."""
+        return {t.given.name for t in self.cut.totals}
+
+    def _ends(
+        self, found: Sequence[Held]
+    ) -> tuple[PlannedFunction | None, PlannedFunction | None]:
+        """What is made of totals, and what stays with its rows."""
+        roots = substituted(self.graph, [x.node for x in found], self.known)
+        has_rows = [x.place.kind == "rows" for x in found]
+        if any(has_rows) and not all(has_rows):
+            return self._mixed(roots, has_rows)
+        planned, kind = self.planned, self.planned.kind
+        if all(has_rows) and not self.gone and not self._counts_rows:
+            return None, planned  # a block is as good as all rows
+        suffix, what = ("rows", "a block") if any(has_rows) else ("finish", "totals")
+        plan = self._planned(planned.plan, roots)
+        parameters = self._parameters(plan.roots, {*planned.wrt})
+        made = replace(
+            planned,
+            source=self._source(planned.source, parameters),
+            kind=_as(kind, suffix, summary=f"{kind.summary[:-1]}, from {what}."),
+            plan=plan,
+            parameters=parameters,
+            others=(),
+            unpromised=(),
+            piece=True,
+            handed=self._handed_on(),
+            composed=self._composed(),
+        )
+        return (None, made) if any(has_rows) else (made, None)
+
+    @property
+    def _counts_rows(self) -> bool:
+        """Whether results depend on how many rows there are, or which is the first."""
+        return bool(self.cut.counts) or self.cut.first is not None
+
+    def _composed(self) -> check.Composition:
+        """What all rounds make together."""
+        first = "" if self.cut.first is None else self.cut.first.name
+        return check.Composition(self.axis, self.gone, self.cut.counts, first)
+
+    def _mixed(
+        self, roots: Sequence[Node], has_rows: Sequence[bool]
+    ) -> tuple[PlannedFunction, PlannedFunction]:
+        """Both, as arrays by their names."""
+        names = []
+        for name, part in zip(
+            self.planned.root_names, held(self.planned.plan), strict=True
+        ):
+            names += (
+                [name]
+                if len(part) == 1
+                else [f"{name}_{k}" for k, _ in enumerate(part)]
+            )
+        ends = []
+        for suffix, rows in (("finish", False), ("rows", True)):
+            values = {
+                name: node
+                for name, node, own in zip(names, roots, has_rows, strict=True)
+                if own is rows
+            }
+            what = (
+                "what has rows, from a block" if rows else "what has none, from totals"
+            )
+            summary = f"Of {{f}}, {what}."
+            ends.append(self._piece(suffix, camel(suffix), summary, values))
+        return ends[0], ends[1]
+
+    def _planned(self, plan: Plan, roots: Sequence[Node]) -> Plan:
+        """A plan whose roots are others, with the same tensors."""
+        left = iter(optimise(self.planner.context(), [roots]).roots)
+        parts = tuple(tuple(next(left) for _ in part) for part in held(plan))
+        return replace(plan, parts=parts)
+
+    def _piece(
+        self,
+        suffix: str,
+        bundle: str,
+        summary: str,
+        values: Mapping[str, Node],
+        told: str = "",
+        joined: tuple[str, ...] = (),
+    ) -> PlannedFunction:
+        """A function that returns some values by their names."""
+        roots = substituted(self.graph, values.values(), self.known)
+        plan = optimise(self.planner.context(), [roots])
+        whole, function = self.planned, self.planned.source
+        called = whole.kind.called.removeprefix("{f}").removeprefix("_")
+        kind = _as(
+            replace(VALUE, called=whole.kind.called),
+            suffix,
+            bundle=camel(called) + bundle,
+            summary=summary.replace("{f}", f"`{whole.name}`"),
+            told=(told or summary).replace("{f}", f"`{whole.name}`"),
+            joined=joined,
+        )
+        results = tuple(
+            _result(function, name, x) for name, x in zip(values, roots, strict=True)
+        )
+        text = function.spec.name_text
+        listed = (
+            Definition(name, None, None, Text.plain(name), text) for name in values
+        )
+        spec = replace(function.spec, doc=None, results=tuple(listed))
+        parameters = self._parameters(plan.roots, ())
+        whole_source = replace(function, spec=spec, node=roots[0], results=results)
+        made = PlannedFunction(
+            self._source(whole_source, parameters),
+            kind,
+            (),
+            parameters,
+            plan,
+            tuple(values),
+            range(0),
+            stated=tuple(roots),
+            piece=True,
+            handed=self._handed_on(),
+        )
+        members = []
+        for k, (name, one) in enumerate(zip(values, results, strict=True)):
+            alone = replace(
+                made,
+                source=one,
+                plan=plan.at([k]),
+                root_names=(name,),
+                stated=(),
+                shown=f"{made.name}.{name}",
+            )
+            members.append(Member(name, alone, (k,)))
+        return replace(made, members=tuple(members))
+
+    def _source(
+        self, source: ElaboratedFunction, parameters: Iterable[Parameter]
+    ) -> ElaboratedFunction:
+        """A function with those of its checks that a piece can make."""
+        known = function_preamble.plan(every(parameters)).sources
+        known = {s: x for s, x in known.items() if s not in self.axis.sizes}
+        checks = (c for c in source.checks if {*c.size.symbols} <= known.keys())
+        return replace(source, checks=tuple(checks))
+
+    def _parameters(
+        self, roots: Sequence[Node], always: Collection[str]
+    ) -> tuple[Parameter, ...]:
+        """What a piece reads, and the sizes that no shape of that tells."""
+        read = {x.name for x in inputs_of(roots)} | {*always}
+        given = {p.name: p for p in self.planned.parameters}
+        matrices = {p.of for p in given.values() if p.name in read and p.of}
+        found = [
+            p for p in given.values() if p.name in read or (p.of and p.of in matrices)
+        ]
+        for name, node in self._handed_on().items():
+            if name in read:
+                found.append(Parameter(name, node.dims, _docs(node)))
+        symbols = dict.fromkeys(s for x in topological(roots) for s in sizes_in(x))
+        known = function_preamble.plan(every(found)).sources
+        sizes = [s for s in symbols if s not in known]
+        return (*found, *(Parameter(s, (), role="size") for s in sizes))
+
+    def _handed_on(self) -> dict[str, Node]:
+        """What earlier pieces may have made, and the number of a block's first row."""
+        found: dict[str, Node] = {t.given.name: t.given for t in self.cut.totals}
+        if self.cut.first is not None:
+            found[self.cut.first.name] = self.cut.first
+        return found | self.more
+
+
+def _docs(node: Node) -> str:
+    return "what a round has made, handed on"
+
+
+def _as(kind: Kind, suffix: str, **more: object) -> Kind:
+    """A kind whose functions are pieces of those of another one."""
+    changed: dict[str, object] = {
+        "name": f"{kind.name}_{suffix}",
+        "called": f"{kind.called}_{suffix}",
+        "method": "",
+        **more,
+    }
+    make: Callable[..., Kind] = partial(replace, kind)
+    return make(**changed)
+
+
+def _result(function: ElaboratedFunction, name: str, node: Node) -> ElaboratedFunction:
+    spec = replace(
+        function.spec, name=result_name(function.spec.name, name), results=()
+    )
+    return replace(function, spec=spec, node=node, results=())
+
+
+def rows_of(
+    spec: Spec,
+    program: Program,
+    planners: Sequence[Planner],
+    plans: Sequence[Sequence[PlannedFunction]],
+) -> list[list[RowFunction | Refused]]:
+    """Return each function in pieces, or why it has none, as the spec asks for it.
+
+    Raises a `SpecError` with all functions that the spec lists and that have none.
+    """
+    blocks, faults = spec.blocks, Faults()
+    if blocks is None:
+        return [[] for _ in planners]
+    axis = row_axis(blocks, program.inputs)
+    listed = {text.value: text for text in blocks.functions}
+    found = []
+    for planner, own in zip(planners, plans, strict=True):
+        name = planner.function.spec.name
+        rows = [_in_pieces(planner, planned, axis) for planned in own]
+        if listed and name not in listed:
+            rows = []
+        for one in rows if listed else ():
+            if isinstance(one, Refused):
+                faults.add(one.told, listed[name].span(), hint=one.hint)
+        found.append(rows)
+    faults.raise_if_any()
+    return found
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A function that has no pieces, and why."""
+
+    whole: PlannedFunction
+    axis: RowAxis
+    why: str
+    hint: str
+
+    @property
+    def told(self) -> str:
+        """The reason as a sentence."""
+        return (
+            f"'{self.whole.name}' has no blocks of rows of {self.axis.size}: {self.why}"
+        )
+
+
+def _in_pieces(
+    planner: Planner, planned: PlannedFunction, axis: RowAxis
+) -> RowFunction | Refused:
+    try:
+        return RowPlanner(planner, planned, axis).plan()
+    except RowsRefused as error:
+        return Refused(planned, axis, error.why, error.hint)
+
+
+def pieces(rows: Iterable[RowFunction | Refused]) -> list[PlannedFunction]:
+    """Return the functions that are emitted beside those of some plans."""
+    found = (row for row in rows if isinstance(row, RowFunction))
+    return [piece for row in found for piece in row.pieces]
+
+
+def blocked_functions(
+    rows: Iterable[Iterable[RowFunction | Refused]],
+    problems: Collection[str],
+    functions: Iterable[Function],
+) -> Iterator[BlockedFunction]:
+    """Yield those functions with a problem whose methods all have pieces."""
+    made = {function.name: function for function in functions}
+    for own in rows:
+        found = {x.whole.kind.name: x for x in own if isinstance(x, RowFunction)}
+        first = found.get(VALUE_AND_GRADIENT)
+        if first is not None and first.whole.source.spec.name in problems:
+            blocked = _blocked(found, made)
+            if blocked is not None:
+                yield blocked
+
+
+def _blocked(
+    found: Mapping[str, RowFunction], made: Mapping[str, Function]
+) -> BlockedFunction | None:
+    """A function in pieces as a class over blocks, unless variables have rows."""
+    methods: dict[str, Pieces] = {}
+    counts: dict[str, str] = {}
+    hessian, firsts = "", set[str]()
+    ways = list[RowFunction]()
+    for name in (VALUE_AND_GRADIENT, HESSIAN.name, HVP.name):
+        own = found.get(name)
+        if own is None:
+            continue
+        if own.finish is None or own.rows is not None:
+            if name != HESSIAN.name:
+                return None
+            hessian = BY_PASSES if HVP.name in found else ""
+            continue
+        rounds = (
+            (r.start.name if r.start else None, r.partial.name) for r in own.rounds
+        )
+        methods[name] = Pieces(tuple(rounds), own.finish.name)
+        ways.append(own)
+        counts |= own.counts
+        firsts |= {own.first} - {""}
+        if name == HESSIAN.name:
+            hessian = annotation(made[own.finish.name])
+    value = found[VALUE_AND_GRADIENT]
+    axis, whole = value.axis, value.whole
+    data = [p for p in given(whole.parameters) if p.name not in whole.wrt]
+    rows = [p for p in data if any(map(axis.has, p.dims)) or p.sparse]
+    if firsts and axis.size not in counts.values():
+        counts = {f"all_{axis.size}": axis.size, **counts}
+    biased = next(filter(None, map(_bias, ways)), "")
+    axes = {str(d): (p.name, k) for p in rows for k, d in enumerate(p.dims)}
+    ranked = sorted(counts.items(), key=lambda row: row[1] != axis.size)
+    told = {name: axes[size] for name, size in ranked}
+    return BlockedFunction(
+        whole.source.spec.name,
+        whole.wrt,
+        axis.size,
+        methods,
+        tuple(rows),
+        tuple(p for p in data if p not in rows),
+        told,
+        next(iter(firsts), ""),
+        hessian,
+        biased,
+        _sides(ways, [*told, *axis.sizes]),
+        {x: axes[x] for x in axis.sizes if x in _asked(ways)},
+    )
+
+
+def _asked(ways: Iterable[RowFunction]) -> set[str]:
+    """The sizes that pieces take as arguments."""
+    pieces = (x for own in ways for x in own.pieces)
+    return {p.name for x in pieces for p in sizes_among(x.parameters)}
+
+
+def _sides(
+    ways: Sequence[RowFunction], others: Collection[str]
+) -> dict[str, tuple[str, int]]:
+    """The arrays and axes that tell sizes which pieces take, but for some others."""
+    asked, found = _asked(ways) - {*others}, dict[str, tuple[str, int]]()
+    for p in (p for own in ways for p in given(own.whole.parameters)):
+        for k, dim in enumerate(p.dims):
+            if str(dim) in asked:
+                found.setdefault(str(dim), (p.name, k))
+    return found
+
+
+def _bias(row: RowFunction) -> str:
+    """Why random blocks give no unbiased results, if they do not."""
+    if len(row.rounds) > 1:
+        return f"{row.whole.name} takes several passes over the rows"
+    totals = {x for own in row.rounds for x in own.partial.root_names}
+    for step in (x for own in row.rounds for x in own.steps):
+        if step != "add":
+            return f"{row.whole.name} is more than a sum over rows"
+    powers: dict[Node, int] = {}
+    for node in topological(row.finish.plan.roots if row.finish else ()):
+        below = [powers[x] for x in children(node)]
+        if isinstance(node, Input):
+            powers[node] = int(node.name in totals)
+        elif isinstance(node, Product):
+            powers[node] = sum(below)
+        else:
+            powers[node] = max(below, default=0) * (1 if isinstance(node, Sum) else 2)
+    if max(powers.values(), default=0) > 1:
+        return f"{row.whole.name} is no linear function of its sums over rows"
+    return ""
+
+
+def refusals(
+    spec: Spec, rows: Iterable[Iterable[RowFunction | Refused]]
+) -> Iterator[Remark]:
+    """What to report of functions that have no pieces, and need none."""
+    for row in (one for own in rows for one in own):
+        if isinstance(row, Refused) and spec.blocks is not None:
+            place = row.whole.source.spec.name_text.span()
+            yield Remark(row.told, place, "no-blocks")
