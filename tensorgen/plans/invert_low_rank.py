@@ -21,6 +21,7 @@ from tensorgen.ir.nodes import Call, Label, Node, Product, Sum, delta, topologic
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.ir.views import View
 from tensorgen.operators.calls import OPERATORS, apply
+from tensorgen.operators.matrices.capacitance import capacitance
 from tensorgen.operators.matrices.definite import Sign, matrix_sign
 from tensorgen.operators.matrices.symmetry import flat
 from tensorgen.operators.promise_calls import bare
@@ -201,6 +202,26 @@ def _factored(graph: Graph, term: Product) -> LowRank | None:
     )
 
 
+def _factors(graph: Graph, right: Node) -> list[Node]:
+    """What is a product of two matrices as these two, the rank between them."""
+    if isinstance(right, Product) and not right.constraints:
+        factors, dims = flat(right)
+        last = [ref for ref in factors if 1 in ref.labels]
+        rest = [ref for ref in factors if 1 not in ref.labels]
+        inside = {x for ref in last for x in ref.labels} - {1}
+        between = sorted(inside & {x for ref in rest for x in ref.labels})
+        if 0 not in inside and len(between) == 1:
+            (x,) = between
+            sizes: dict[Label, Dim] = dict(enumerate(dims))
+            ends = {y: sizes[y] for y in sizes if y not in inside - {x} and y != 1}
+            others = {y: sizes[y] for y in (*inside, 1)}
+            return [
+                graph.product((0, x), rest, coefficient=right.coefficient, sizes=ends),
+                graph.product((x, 1), last, sizes=others),
+            ]
+    return [right]
+
+
 def _joined(graph: Graph, terms: Sequence[LowRank]) -> LowRank:
     """All terms as one, whose columns and rows stand side by side."""
     first, *others = terms
@@ -226,7 +247,9 @@ def _asked(graph: Graph, operator: str, parts: Parts) -> Node:
     inverse = apply(graph, "inv", [whole])
     solved = graph.product("it", [(inverse, "ik"), (left, "kt")])
     inner = graph.product("st", [(right, "sk"), (solved, "kt")])
+    entries = _entries(graph, whole) if isinstance(whole, Product) else whole
     core = graph.add(graph.unit((rank,)), inner)
+    core = capacitance(graph, core, entries, left, _factors(graph, right))
     found, small = apply(graph, operator, [whole]), apply(graph, operator, [core])
     if operator == "det":
         return graph.product((), [(found, ()), (small, ())])
