@@ -202,6 +202,17 @@ def _factored(graph: Graph, term: Product) -> LowRank | None:
     )
 
 
+def _equal(graph: Graph, entries: Node) -> Node:
+    """What stands on a diagonal; a number, where it is the same everywhere."""
+    if not isinstance(entries, Product) or entries.constraints:
+        return entries
+    if any(0 in ref.labels for ref in entries.factors):
+        return entries
+    sizes = {x: dim for x, dim in enumerate(entries.sizes) if x}
+    own = entries.factors, entries.coefficient
+    return graph.product((), own[0], coefficient=own[1], sizes=sizes)
+
+
 def _factors(graph: Graph, right: Node) -> list[Node]:
     """What is a product of two matrices as these two, the rank between them."""
     if isinstance(right, Product) and not right.constraints:
@@ -247,7 +258,7 @@ def _asked(graph: Graph, operator: str, parts: Parts) -> Node:
     inverse = apply(graph, "inv", [whole])
     solved = graph.product("it", [(inverse, "ik"), (left, "kt")])
     inner = graph.product("st", [(right, "sk"), (solved, "kt")])
-    entries = _entries(graph, whole) if isinstance(whole, Product) else whole
+    entries = _equal(graph, _entries(graph, whole)) if parts.is_diagonal else whole
     core = graph.add(graph.unit((rank,)), inner)
     core = capacitance(graph, core, entries, left, _factors(graph, right))
     found, small = apply(graph, operator, [whole]), apply(graph, operator, [core])

@@ -36,7 +36,8 @@ class PlannedFunction:
     are matrices whose inverse would be cheaper if more were known of what low rank is
     added to, and whether this is a diagonal. The first of `others` whose sizes are as
     it needs them, which no hint says, replaces the plan. Where it is `filled`, sparse
-    matrices are made dense on the way, as the result is.
+    matrices are made dense on the way, as the result is. Where a matrix is inverted by
+    its parts and these cancel, which no size says, it is computed as `undivided`.
     """
 
     source: ElaboratedFunction
@@ -53,6 +54,7 @@ class PlannedFunction:
     members: tuple[Member, ...] = ()
     shown: str = ""
     filled: bool = False
+    undivided: PlannedFunction | None = None
 
     @property
     def name(self) -> str:

@@ -54,8 +54,12 @@ class Planner:
         mode: Mode,
         result: str = "",
         node: Node | None = None,
+        by_parts: bool = True,
     ) -> None:
-        """Plan a function, or one `result` of several as `node`."""
+        """Plan a function, or one `result` of several as `node`.
+
+        Matrices are inverted `by_parts` where that pays.
+        """
         self.graph, self.function = graph, function
         self.mode: Mode = mode
         self.told: Callable[[Law, Plan, Plan], None] | None = None
@@ -75,7 +79,13 @@ class Planner:
         missed: dict[Node, Parts] = {}
         stated = metrics(graph, self.inputs, function.metrics)
         whole = [nodes[0], *(own.inverse for own in stated.values())]
-        node, *inverses = invert_low_rank(self.context(), whole, missed)
+        node, *inverses = (
+            invert_low_rank(self.context(), whole, missed) if by_parts else whole
+        )
+        self._undivided: Planner | None = None
+        if node is not nodes[0] and not self.results and not stated:
+            run = partial(Planner, graph, spec, program, function, mode)
+            self._undivided = run(by_parts=False)
         kinds = {
             graph.names.get(x, "a matrix"): m.is_diagonal for x, m in missed.items()
         }
@@ -116,7 +126,11 @@ class Planner:
         found = []
         for kind, order in requested(self.function):
             doing = kind.public_name(self.function.spec.name, order)
-            found.append(self.in_time(doing, partial(self.planned, kind, order)))
+            planned = self.in_time(doing, partial(self.planned, kind, order))
+            if self._undivided is not None and not kind.holder:
+                run = partial(self._undivided.planned, kind, order)
+                planned = replace(planned, undivided=self.in_time(doing, run))
+            found.append(planned)
         return found
 
     def in_time(self, what: str, run: Callable[[], T]) -> T:

@@ -54,12 +54,19 @@ ROWS = tuple(
     for name, right in zip(NAMES, ("{3}", "{3}, {4}"), strict=True)
 )
 
-HELPER = '''
+LARGEST_DENSE = 3000
+"""The side of the largest matrix that is made dense where its parts cancel."""
+
+HELPER = f'''
+class _CancellationError(np.linalg.LinAlgError):
+    """A sum is nearly singular without its part of low rank, and is not large."""
+
+
 def _capacitance(K: Array, base: Any, U: Array, *right: Array) -> Array:
     """Return K = I + W @ inv(B) @ U, by which B + U @ W is inverted; W is in parts.
 
-    `base` is the diagonal of B, or an object that solves. The inverse is inv(B) less
-    something of low rank: raises LinAlgError where these cancel half of the digits.
+    `base` is the diagonal of B, a number, or an object that solves. Of inv(B) something
+    of low rank is taken: raises LinAlgError where these cancel half of the digits.
     """
     most = np.finfo(K.dtype).eps ** -0.2
     if not K.trace() > most:  # no eigenvalue of K, which are at least 1, is larger
@@ -67,18 +74,21 @@ def _capacitance(K: Array, base: Any, U: Array, *right: Array) -> Array:
     W = right[-1]
     for part in right[-2::-1]:
         W = part @ W
-    if isinstance(base, np.ndarray):  # the diagonal of the inverse tells
-        if not (np.einsum("is,si->i", U, W) / base).max() > most:
-            return K
-        left = 1 - np.einsum("is,si->i", U, np.linalg.solve(K, W)) / base
-        left = left.min()
-    else:
+    if hasattr(base, "solve"):
         x = base.solve(np.cos(np.arange(len(U), dtype=K.dtype)))
         y = x - base.solve(U @ np.linalg.solve(K, W @ x))
         left = np.abs(y).max() / np.abs(x).max()
+    elif not (np.einsum("is,si->i", U, W) / base).max() > most:
+        return K
+    else:  # how much of the diagonal of inv(B) that of the inverse is
+        left = (1 - np.einsum("is,si->i", U, np.linalg.solve(K, W)) / base).min()
     if left * most < 1:
-        raise np.linalg.LinAlgError(
-            "Matrix is nearly singular without its part of low rank"
+        small = len(U) <= {LARGEST_DENSE}
+        raise (_CancellationError if small else np.linalg.LinAlgError)(
+            "Matrix is nearly singular without its part of low rank, which would cost "
+            "digits; size hints of a large rank have it solved with whole"
         )
     return K
 '''
+"""Half of the digits of a gradient are left where the share h of the diagonal is:
+its error grows like the rounding unit divided by h**2 to h**3."""
