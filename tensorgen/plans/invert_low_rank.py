@@ -258,9 +258,11 @@ def _asked(graph: Graph, operator: str, parts: Parts) -> Node:
     inverse = apply(graph, "inv", [whole])
     solved = graph.product("it", [(inverse, "ik"), (left, "kt")])
     inner = graph.product("st", [(right, "sk"), (solved, "kt")])
-    entries = _equal(graph, _entries(graph, whole)) if parts.is_diagonal else whole
+    base = whole
+    if isinstance(whole, Product):
+        base = _equal(graph, _entries(graph, whole))
     core = graph.add(graph.unit((rank,)), inner)
-    core = capacitance(graph, core, entries, left, _factors(graph, right))
+    core = capacitance(graph, core, base, left, _factors(graph, right))
     found, small = apply(graph, operator, [whole]), apply(graph, operator, [core])
     if operator == "det":
         return graph.product((), [(found, ()), (small, ())])

@@ -68,7 +68,7 @@ def _capacitance(K: Array, base: Any, U: Array, *right: Array) -> Array:
     `base` is the diagonal of B, a number, or an object that solves. Of inv(B) something
     of low rank is taken: raises LinAlgError where these cancel half of the digits.
     """
-    most = np.finfo(K.dtype).eps ** -0.2
+    most = np.finfo(K.dtype).eps ** (-1 / 6)
     if not K.trace() > most:  # no eigenvalue of K, which are at least 1, is larger
         return K
     W = right[-1]
