@@ -38,6 +38,21 @@ functions:
     expr: (logdet(Sigma) + trace(inv(Sigma) @ S)) / 2
     wrt: [L, log_psi]
     emit: [value, gradient, hvp, problem]
+  curved:
+    where: Sigma = L @ L.T + diag(exp(log_psi))
+    expr: (logdet(Sigma) + trace(inv(Sigma) @ S)) / 2
+    wrt: log_psi
+    emit: [hessian]
+  solved:
+    where: Sigma = L @ L.T + diag(exp(log_psi))
+    expr: solve(Sigma, S[:, 0])
+    wrt: log_psi
+    emit: [jacobian, jvp]
+  several:
+    where: Sigma = L @ L.T + diag(exp(log_psi))
+    expr: {one: logdet(Sigma), other: trace(inv(Sigma) @ S)}
+    wrt: [L, log_psi]
+    emit: [value, gradient]
   cored:
     where: Sigma = L @ C @ L.T + diag(exp(log_psi))
     expr: (logdet(Sigma) + trace(inv(Sigma) @ S)) / 2
@@ -134,6 +149,29 @@ def test_products_with_the_hessian_are_right(module: ModuleType) -> None:
     )
     for one, more, less in zip(found, ahead, behind, strict=True):
         assert far(one, (more - less) / (2 * step)) < 1e-6
+
+
+def test_all_kinds_of_derivatives_are_right(module: ModuleType) -> None:
+    log_psi, step = np.zeros(P), 1e-5
+    log_psi[0] = -20
+    given = LOADINGS, log_psi, COVARIANCE
+    hessian, jacobian = module.curved_hess(*given), module.solved_jac(*given)
+    turn = np.eye(P)[1]
+    found = module.nll_hvp(*given, np.zeros((P, K)), turn).log_psi
+    np.testing.assert_allclose(hessian @ turn, found, rtol=1e-9, atol=1e-12)
+    moved = module.solved_jvp(*given, turn)[1]
+    np.testing.assert_allclose(jacobian @ turn, moved, rtol=1e-9, atol=1e-12)
+    sigma = LOADINGS @ LOADINGS.T + np.diag(np.exp(log_psi))
+    ahead, behind = (
+        np.linalg.solve(sigma + np.diag(s * turn), COVARIANCE[:, 0])
+        for s in (step, -step)
+    )
+    assert far(moved, (ahead - behind) / (2 * step)) < 1e-6
+    value, gradient = module.several_value_and_grad(*given)
+    exact = truth(LOADINGS, log_psi, np.eye(K))
+    assert far((value.one + value.other) / 2, exact[0]) < 1e-10
+    by_L = (gradient.one.L + gradient.other.L) / 2
+    assert far(by_L, exact[1]) < 1e-10
 
 
 def test_classes_and_large_matrices_refuse(module: ModuleType) -> None:

@@ -4,8 +4,10 @@
 where `K = I + W inv(B) U` is as large as the rank. The base B is a diagonal, or another
 matrix that is solved with by its few entries. It has to be known to be positive
 definite, and what is added not to be negative: then no digits are lost that the matrix
-itself keeps, unless B is nearer to a singular matrix than the sum is. Of a sum alone
-that is no use: B may be singular where `B + U W` is as far from it as the identity.
+itself keeps, unless B is nearer to a singular matrix than the sum is. That is seen when
+the numbers are (`operators/matrices/capacitance.py`); the function is then computed
+without its parts. Of a sum alone that would be the rule: B may be singular where
+`B + U W` is as far from it as the identity.
 """
 
 from __future__ import annotations

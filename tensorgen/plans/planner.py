@@ -18,6 +18,7 @@ from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.lang import ElaboratedFunction, Program, requested
 from tensorgen.operators.called_values import call_ideas
+from tensorgen.operators.matrices.capacitance import is_capacitance
 from tensorgen.operators.recurrences.folds import folded
 from tensorgen.operators.recurrences.runs import in_runs
 from tensorgen.operators.solved_arrays import as_given
@@ -68,7 +69,7 @@ class Planner:
         nodes = [node] if node else _keep_few_states(graph, [x.node for x in every])
         several = zip(function.results, function.spec.results, nodes, strict=False)
         self.results: list[Planner] = [
-            Planner(graph, spec, program, own, mode, given.name, found)
+            Planner(graph, spec, program, own, mode, given.name, found, by_parts)
             for own, given, found in several
         ]
         self._planned: dict[tuple[Kind, tuple[str, ...]], PlannedFunction] = {}
@@ -82,10 +83,7 @@ class Planner:
         node, *inverses = (
             invert_low_rank(self.context(), whole, missed) if by_parts else whole
         )
-        self._undivided: Planner | None = None
-        if node is not nodes[0] and not self.results and not stated:
-            run = partial(Planner, graph, spec, program, function, mode)
-            self._undivided = run(by_parts=False)
+        self._again = partial(Planner, graph, spec, program, function, mode)
         kinds = {
             graph.names.get(x, "a matrix"): m.is_diagonal for x, m in missed.items()
         }
@@ -127,7 +125,8 @@ class Planner:
         for kind, order in requested(self.function):
             doing = kind.public_name(self.function.spec.name, order)
             planned = self.in_time(doing, partial(self.planned, kind, order))
-            if self._undivided is not None and not kind.holder:
+            roots = (root for plan in planned.plans for root in plan.roots)
+            if any(map(is_capacitance, topological(roots))):
                 run = partial(self._undivided.planned, kind, order)
                 planned = replace(planned, undivided=self.in_time(doing, run))
             found.append(planned)
@@ -155,6 +154,11 @@ class Planner:
             system=system,
             told=self.told,
         )
+
+    @cached_property
+    def _undivided(self) -> Planner:
+        """Plans the same of whole matrices, for where their parts cancel."""
+        return self._again(by_parts=False)
 
     @cached_property
     def _cost(self) -> CostModel:
