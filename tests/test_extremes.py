@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.extremes import judge
+from tensorgen.operators.helpers.helper_table import HELPERS
+from tests.extremes import judge, low_rank
 from tests.extremes.grow import program
 from tests.extremes.tree import smaller
 
@@ -45,3 +46,20 @@ def test_what_is_wrong_is_found(
 def test_what_is_wrong_is_made_smaller() -> None:
     texts = {candidate.tree.text for candidate in smaller(program(131))}
     assert "sum(log(cosh(x[i])), i)" in texts
+
+
+def test_sums_with_low_rank_are_right_whatever_their_base_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert not list(low_rank.faults(0))
+    heedless = """
+class _CancellationError(np.linalg.LinAlgError):
+    \"\"\"Never raised.\"\"\"
+
+
+def _capacitance(K: Array, *others: Any) -> Array:
+    \"\"\"Return K.\"\"\"
+    return K
+"""
+    monkeypatch.setitem(HELPERS, "_capacitance", heedless)
+    assert list(low_rank.faults(0))

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tensorgen.operators.matrices.capacitance import NAMES as CAPACITANCE
+
 Array = Any
 Table = dict[str, Callable[..., Array]]
 
@@ -133,6 +135,7 @@ def operators() -> Table:
     return {
         "spd": as_it_is,
         "symmetric": as_it_is,
+        **dict.fromkeys(CAPACITANCE, lambda small, *others: small),
         "stop_gradient": jax.lax.stop_gradient,
         "inv": jnp.linalg.inv,
         "det": jnp.linalg.det,

@@ -219,6 +219,9 @@ class Library(Walks):
     def _np__unpacked(self, a: Array, *shape: int) -> Array:
         return OPERATORS["unpacked"](self.field.of(a), shape)
 
+    def _np__capacitance(self, small: Array, *others: Any) -> Array:
+        return self.field.of(small)
+
     def _np_any(self, a: Array, axis: Axes = None) -> Array:
         return np.any(self.holds(a), axis=axis)
 

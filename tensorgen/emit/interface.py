@@ -243,7 +243,8 @@ class Function:
     body needs what all forms need. Of several `results`, each is a function with the
     lines of all and what it returns itself. One that is `composed` calls what is in
     `calls`: its body returns the parts that callers get. Sizes that are `compared` are
-    `refused` by some lines.
+    `refused` by some lines. What is `undivided` is the same without the parts of
+    matrices, for where these cancel.
     """
 
     function: str
@@ -265,6 +266,7 @@ class Function:
     composed: bool = False
     refused: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
+    undivided: Function | None = None
 
     def of_part(self, part: Kind) -> list[tuple[str, Function]]:
         """Return the results that have a part of what is returned, by their names.
@@ -290,7 +292,8 @@ class Function:
     @property
     def forms(self) -> tuple[Function, ...]:
         """The function as it stands, and in its other forms if there are any."""
-        return (self, *(choice.function for choice in self.choices))
+        whole = [] if self.undivided is None else [self.undivided]
+        return (self, *(choice.function for choice in self.choices), *whole)
 
     @property
     def name(self) -> str:
@@ -334,13 +337,27 @@ def chosen(
     function: Function, choices: Sequence[Choice], sizes: Iterable[str]
 ) -> Function:
     """Return a function in several forms, whose conditions compare `sizes`."""
-    bodies = [function.body, *(choice.function.body for choice in choices)]
+    others = [choice.function.body for choice in choices]
+    body = _together(function.body, others, sizes)
+    return replace(function, body=body, choices=tuple(choices))
+
+
+def or_undivided(function: Function, other: Function) -> Function:
+    """Return a function that is another one where the parts of a matrix cancel."""
+    body = _together(function.body, [other.body])
+    calls = (*function.calls, *other.calls)
+    return replace(function, body=body, calls=calls, undivided=other)
+
+
+def _together(first: Body, others: Sequence[Body], sizes: Iterable[str] = ()) -> Body:
+    """A body that needs what others do too."""
+    bodies = [first, *others]
 
     def every(part: Callable[[Body], Sequence[str]]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(x for body in bodies for x in part(body)))
 
-    body = replace(
-        function.body,
+    return replace(
+        first,
         dims=tuple(dict.fromkeys((*every(lambda body: body.dims), *sizes))),
         positive=every(lambda body: body.positive),
         helpers=every(lambda body: body.helpers),
@@ -348,7 +365,6 @@ def chosen(
         refusals=every(lambda body: body.refusals),
         needs_dtype=any(body.needs_dtype for body in bodies),
     )
-    return replace(function, body=body, choices=tuple(choices))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ JOINT_DERIVATIVE = "JointDerivative"
 SPARSE_JOINT = "_SparseJointHessian"
 
 WHY = "# the form that needs less memory"
+EXCEPT = ["except _CancellationError:  # the dense matrix keeps what its parts lose"]
 
 
 def array_type(dims: tuple[Dim, ...]) -> str:
@@ -198,7 +199,14 @@ def _statements(
         if len(first.replace("*", " * ")) > FILLED:  # it would be cut in three
             first = f"{WHY}\nif {choice.condition}:"
         found = [*found[:shared], f"{first}\n    {branch}", *found[shared:]]
+    if function.undivided is not None:
+        other = statements(function.undivided, returned)
+        found = ["try:", *_indented(found), *EXCEPT, *_indented(other)]
     return found
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return ["    " + line.replace("\n", "\n    ") for line in lines]
 
 
 def return_lines(function: Function) -> list[str]:

@@ -20,6 +20,7 @@ from tensorgen.operators import external_calls, promise_calls, reshape, solved_a
 from tensorgen.operators.conditions.bounds import may_be_infinite
 from tensorgen.operators.entries import entries, values
 from tensorgen.operators.matrices import (
+    capacitance,
     distances,
     inverses,
     matrix_functions,
@@ -512,6 +513,7 @@ _ROWS = (
     *places.ROWS,
     *intervals.ROWS,
     *promise_calls.ROWS,
+    *capacitance.ROWS,
     *triangles.ROWS,
     *spectral.ROWS,
     *systems.ROWS,

@@ -60,6 +60,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.external_calls import external_of, is_external
+from tensorgen.operators.matrices.capacitance import is_capacitance
 from tensorgen.operators.promise_calls import bare, is_promise
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
 from tensorgen.operators.told_places import (
@@ -232,7 +233,7 @@ class FormulaPrinter:
                 return self.sum(node, at)
             case Map():
                 return self.map(node, at)
-            case Call() if is_promise(node):
+            case Call() if is_promise(node) or is_capacitance(node):
                 return self.value(node.args[0], at)
             case Call():
                 return self.call(node, at)

@@ -36,6 +36,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.matrices.capacitance import is_capacitance
 from tensorgen.operators.matrix_products import (
     ATOM,
     MATMUL,
@@ -234,7 +235,7 @@ class _Writer:
 
     def call(self, node: Call) -> Part:
         axes = tuple(range(node.order))
-        if is_promise(node):
+        if is_promise(node) or is_capacitance(node):
             return self.value(node.args[0])
         own = dict(node.params)
         over = own.pop("axes", None)

@@ -27,6 +27,7 @@ from tensorgen.emit.interface import (
     every,
     matrices,
     needed,
+    or_undivided,
 )
 from tensorgen.emit.module import Module
 from tensorgen.emit.support import helpers
@@ -155,6 +156,20 @@ class ModuleBuilder:
 
     def functions(self, plans: Sequence[PlannedFunction]) -> tuple[Function, ...]:
         """Lower all functions; those of one formula are made of what they share."""
+        private: set[str] = set()
+        found = self._shared(plans, private)
+        whole = [x.undivided for x in plans if x.undivided is not None]
+        for name, other in self._shared(whole, private, "_undivided").items():
+            found[name] = or_undivided(found[name], other)
+        return tuple(
+            _checked(found[planned.name], size_checks(planned.source))
+            for planned in plans
+        )
+
+    def _shared(
+        self, plans: Sequence[PlannedFunction], private: set[str], form: str = ""
+    ) -> dict[str, Function]:
+        """Functions by their names; what they call has those and the `form` in its."""
         found = {planned.name: self.function(planned) for planned in plans}
         own: dict[str, dict[str, Made]] = {}
         for planned in plans:
@@ -167,18 +182,14 @@ class ModuleBuilder:
                 group = name if planned.piece else planned.source.spec.name
                 own.setdefault(group, {})[name] = row
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
-        private: set[str] = set()
         for formula, made in own.items():
             whole = {**made, **self._by_blocks_as_others(made)}
             whole |= share_blocks(formula, whole, self.backend, private)
             found |= {name: one.function for name, one in whole.items()}
-            found |= share_code(whole, self.hints, self.backend, fixed, private)
+            found |= share_code(whole, self.hints, self.backend, fixed, private, form)
             lead = fullest(whole.values())
             found |= {x: self._told(found[x], one, lead) for x, one in whole.items()}
-        return tuple(
-            _checked(found[planned.name], size_checks(planned.source))
-            for planned in plans
-        )
+        return found
 
     def function(
         self, planned: PlannedFunction, along: Collection[Dim] = ()

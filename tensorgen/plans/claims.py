@@ -84,6 +84,10 @@ def claims(
 
     for planned, function in zip(plans, module.functions, strict=True):
         yield from forms(planned.name, planned, function)
+        whole = planned.undivided, function.undivided
+        if whole[0] is not None and whole[1] is not None:
+            told = f"{planned.name}, where parts cancel,"
+            yield claim(told, whole[0], whole[0].plan, whole[1].body, whole[1])
     every = [*problems, *([] if constrained is None else [constrained.problem])]
     for problem, bound in zip(every, module.bound, strict=True):
         before = [*bound.before]

@@ -4,8 +4,10 @@
 where `K = I + W inv(B) U` is as large as the rank. The base B is a diagonal, or another
 matrix that is solved with by its few entries. It has to be known to be positive
 definite, and what is added not to be negative: then no digits are lost that the matrix
-itself keeps, unless B is nearer to a singular matrix than the sum is. Of a sum alone
-that is no use: B may be singular where `B + U W` is as far from it as the identity.
+itself keeps, unless B is nearer to a singular matrix than the sum is. That is seen when
+the numbers are (`operators/matrices/capacitance.py`); the function is then computed
+without its parts. Of a sum alone that would be the rule: B may be singular where
+`B + U W` is as far from it as the identity.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.ir.remarks import Remark
 from tensorgen.ir.views import View
 from tensorgen.operators.calls import OPERATORS, apply
+from tensorgen.operators.matrices.capacitance import capacitance
 from tensorgen.operators.matrices.definite import Sign, matrix_sign
 from tensorgen.operators.matrices.symmetry import flat
 from tensorgen.operators.promise_calls import bare
@@ -211,6 +214,37 @@ def _factored(graph: Graph, term: Product) -> LowRank | None:
     )
 
 
+def _equal(graph: Graph, entries: Node) -> Node:
+    """What stands on a diagonal; a number, where it is the same everywhere."""
+    if not isinstance(entries, Product) or entries.constraints:
+        return entries
+    if any(0 in ref.labels for ref in entries.factors):
+        return entries
+    sizes = {x: dim for x, dim in enumerate(entries.sizes) if x}
+    own = entries.factors, entries.coefficient
+    return graph.product((), own[0], coefficient=own[1], sizes=sizes)
+
+
+def _factors(graph: Graph, right: Node) -> list[Node]:
+    """What is a product of two matrices as these two, the rank between them."""
+    if isinstance(right, Product) and not right.constraints:
+        factors, dims = flat(right)
+        last = [ref for ref in factors if 1 in ref.labels]
+        rest = [ref for ref in factors if 1 not in ref.labels]
+        inside = {x for ref in last for x in ref.labels} - {1}
+        between = sorted(inside & {x for ref in rest for x in ref.labels})
+        if 0 not in inside and len(between) == 1:
+            (x,) = between
+            sizes: dict[Label, Dim] = dict(enumerate(dims))
+            ends = {y: sizes[y] for y in sizes if y not in inside - {x} and y != 1}
+            others = {y: sizes[y] for y in (*inside, 1)}
+            return [
+                graph.product((0, x), rest, coefficient=right.coefficient, sizes=ends),
+                graph.product((x, 1), last, sizes=others),
+            ]
+    return [right]
+
+
 def _joined(graph: Graph, terms: Sequence[LowRank]) -> LowRank:
     """All terms as one, whose columns and rows stand side by side."""
     first, *others = terms
@@ -236,7 +270,11 @@ def _asked(graph: Graph, operator: str, parts: Parts) -> Node:
     inverse = apply(graph, "inv", [whole])
     solved = graph.product("it", [(inverse, "ik"), (left, "kt")])
     inner = graph.product("st", [(right, "sk"), (solved, "kt")])
+    base = whole
+    if isinstance(whole, Product):
+        base = _equal(graph, _entries(graph, whole))
     core = graph.add(graph.unit((rank,)), inner)
+    core = capacitance(graph, core, base, left, _factors(graph, right))
     found, small = apply(graph, operator, [whole]), apply(graph, operator, [core])
     graph.remark(small, INVERSE if operator == "inv" else DETERMINANT)
     if operator == "det":

@@ -37,9 +37,10 @@ class PlannedFunction:
     are matrices whose inverse would be cheaper if more were known of what low rank is
     added to, and whether this is a diagonal. The first of `others` whose sizes are as
     it needs them, which no hint says, replaces the plan. Where it is `filled`, sparse
-    matrices are made dense on the way, as the result is. A `piece` of another one may
-    read what earlier pieces made, `handed` on to it by name; what is `composed` of all
-    of them is stated of the function itself.
+    matrices are made dense on the way, as the result is. Where a matrix is inverted by
+    its parts and these cancel, which no size says, it is computed as `undivided`. A
+    `piece` of another function may read what earlier pieces made, `handed` on to it by
+    name; what is `composed` of all of them is stated of the function itself.
     """
 
     source: ElaboratedFunction
@@ -59,6 +60,7 @@ class PlannedFunction:
     piece: bool = False
     handed: Mapping[str, Node] = field(default_factory=dict)
     composed: Composition | None = None
+    undivided: PlannedFunction | None = None
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.lang import ElaboratedFunction, Program, requested
 from tensorgen.operators.called_values import call_ideas
+from tensorgen.operators.matrices.capacitance import is_capacitance
 from tensorgen.operators.recurrences.folds import folded
 from tensorgen.operators.recurrences.runs import in_runs
 from tensorgen.operators.solved_arrays import as_given
@@ -54,8 +55,12 @@ class Planner:
         mode: Mode,
         result: str = "",
         node: Node | None = None,
+        by_parts: bool = True,
     ) -> None:
-        """Plan a function, or one `result` of several as `node`."""
+        """Plan a function, or one `result` of several as `node`.
+
+        Matrices are inverted `by_parts` where that pays.
+        """
         self.graph, self.function = graph, function
         self.mode: Mode = mode
         self.told: Callable[[Law, Plan, Plan], None] | None = None
@@ -64,7 +69,7 @@ class Planner:
         nodes = [node] if node else _keep_few_states(graph, [x.node for x in every])
         several = zip(function.results, function.spec.results, nodes, strict=False)
         self.results: list[Planner] = [
-            Planner(graph, spec, program, own, mode, given.name, found)
+            Planner(graph, spec, program, own, mode, given.name, found, by_parts)
             for own, given, found in several
         ]
         self._planned: dict[tuple[Kind, tuple[str, ...]], PlannedFunction] = {}
@@ -75,7 +80,10 @@ class Planner:
         missed: dict[Node, Parts] = {}
         stated = metrics(graph, self.inputs, function.metrics)
         whole = [nodes[0], *(own.inverse for own in stated.values())]
-        node, *inverses = invert_low_rank(self.context(), whole, missed)
+        node, *inverses = (
+            invert_low_rank(self.context(), whole, missed) if by_parts else whole
+        )
+        self._again = partial(Planner, graph, spec, program, function, mode)
         kinds = {
             graph.names.get(x, "a matrix"): m.is_diagonal for x, m in missed.items()
         }
@@ -116,7 +124,12 @@ class Planner:
         found = []
         for kind, order in requested(self.function):
             doing = kind.public_name(self.function.spec.name, order)
-            found.append(self.in_time(doing, partial(self.planned, kind, order)))
+            planned = self.in_time(doing, partial(self.planned, kind, order))
+            roots = (root for plan in planned.plans for root in plan.roots)
+            if any(map(is_capacitance, topological(roots))):
+                run = partial(self._undivided.planned, kind, order)
+                planned = replace(planned, undivided=self.in_time(doing, run))
+            found.append(planned)
         return found
 
     def in_time(self, what: str, run: Callable[[], T]) -> T:
@@ -141,6 +154,11 @@ class Planner:
             system=system,
             told=self.told,
         )
+
+    @cached_property
+    def _undivided(self) -> Planner:
+        """Plans the same of whole matrices, for where their parts cancel."""
+        return self._again(by_parts=False)
 
     @cached_property
     def _cost(self) -> CostModel:

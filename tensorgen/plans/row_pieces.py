@@ -281,6 +281,7 @@ class RowPlanner:
             parameters=parameters,
             others=(),
             unpromised=(),
+            undivided=None,
             piece=True,
             handed=self._handed_on(),
             composed=self._composed(),

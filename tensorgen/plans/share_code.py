@@ -39,6 +39,7 @@ def share_code(
     backend: Backend,
     fixed: Collection[str],
     taken: set[str],
+    form: str = "",
 ) -> dict[str, Function]:
     """Return the functions that are others now, by their names.
 
@@ -59,7 +60,7 @@ def share_code(
     if found is None:
         return {}
     outline, codes = found
-    names = _names(most.planned.source.spec.name, outline, taken)
+    names = _names(most.planned.source.spec.name + form, outline, taken)
     taken |= {*names.values()}
     writer = _Writer(most, outline, names, backend)
     changed = {

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.operators.matrices.capacitance import NAMES as CAPACITANCE
 from tensorgen.operators.references.places import PLACES
 from tensorgen.operators.references.walks import WALKS
 from tensorgen.operators.references.whole_arrays import OPERATORS
@@ -220,6 +221,7 @@ def _special() -> Table:
 
 OF_ANY_NUMBERS = (
     *("spd", "symmetric", "stop_gradient", "reshape", "packed", "unpacked"),
+    *CAPACITANCE,
     *("max", "min", "supremum", "lower_median", "upper_median", "median"),
     *("prod", "prod_others"),
     *("max_by_key", "min_by_key", "prod_by_key", "prod_others_by_key"),

@@ -12,6 +12,7 @@ from tensorgen.operators.helpers.shares import SHARES
 from tensorgen.operators.helpers.special import SPECIAL
 from tensorgen.operators.helpers.spectral import SPECTRAL
 from tensorgen.operators.helpers.systems import BANDED, SPARSE, TOEPLITZ
+from tensorgen.operators.matrices.capacitance import HELPER as CAPACITANCE
 from tensorgen.operators.matrices.distances import HELPERS as DISTANCES
 
 HELPERS: dict[str, str] = {
@@ -236,6 +237,7 @@ def _cholesky_solve(L: Array, b: Array) -> Array:
         x[..., rows, :] = np.linalg.solve(U[..., rows, rows], x[..., rows, :])
     return x[:, 0] if b.ndim == 1 else x
 ''',
+    "_capacitance": CAPACITANCE,
     "_cholesky_inverse": '''
 def _cholesky_inverse(L: Array) -> Array:
     """Return the inverses of L @ L.T, of matrices in the last two axes.

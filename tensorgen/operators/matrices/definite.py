@@ -29,6 +29,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices import distances
+from tensorgen.operators.matrices.capacitance import is_capacitance
 from tensorgen.operators.matrices.symmetry import flat, involutions
 
 DEPTH_OF_SIGNS = 20
@@ -58,6 +59,8 @@ def matrix_sign(node: Node, depth: int = DEPTH_OF_SIGNS) -> Sign:
         case Call(operator="spd"):
             return Sign.POSITIVE
         case Call(operator="symmetric", args=(inner,)):
+            return matrix_sign(inner, depth - 1)
+        case Call(args=(inner, *_)) if is_capacitance(node):
             return matrix_sign(inner, depth - 1)
         case Call(operator="inv", args=(inner,)):
             found = matrix_sign(inner, depth - 1)

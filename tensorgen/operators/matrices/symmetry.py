@@ -29,6 +29,7 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.matrices.capacitance import is_capacitance
 from tensorgen.operators.matrices.distances import NAMES as DISTANCES
 
 DEPTH_OF_PARITY = 60
@@ -105,6 +106,8 @@ class Symmetry:
             case Call(operator="spd" | "symmetric", args=(inner,)):
                 promised = matrix and self.promised
                 return 1 if promised else self.parity(inner, swap, depth)
+            case Call(args=(inner, *_)) if is_capacitance(node):
+                return self.parity(inner, swap, depth)
             case Call(operator="sqrtm" | "logm") if matrix:
                 return 1
             case Call(operator="inv" | "expm", args=(inner,)) if matrix:

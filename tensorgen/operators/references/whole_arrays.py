@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.operators.matrices.capacitance import NAMES as CAPACITANCE
 from tensorgen.operators.references import spectral as spectral_reference
 from tensorgen.operators.references.complex_parts import is_complex, join
 from tensorgen.operators.references.places import PLACES
@@ -234,6 +235,7 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "expm": expm,
     "reshape": reshape,
     "cholesky_inverse": lambda a: np.linalg.inv(a @ np.swapaxes(a, -1, -2)),
+    **dict.fromkeys(CAPACITANCE, lambda small, *others: np.asarray(small)),
     "spd": np.asarray,
     "stop_gradient": np.asarray,
     "symmetric": np.asarray,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tensorgen.ir.nodes import Call, Input, Node, topological
 from tensorgen.ir.rebuild import carry_names, with_operands
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.matrices.capacitance import is_capacitance
 from tensorgen.operators.matrices.systems import is_system
 from tensorgen.passes.context import Context
 
@@ -26,9 +27,12 @@ def solve_by_structure(context: Context, roots: Sequence[Node]) -> list[Node]:
             made = with_operands(graph, node, new)
             carry_names(graph, node, made)
             new[node] = made
-            if not isinstance(made, Call) or not OPERATORS[made.operator].by_parts:
+            if not isinstance(made, Call):
                 continue
-            (matrix,) = made.args
+            place = int(is_capacitance(made))
+            if not (place or OPERATORS[made.operator].by_parts):
+                continue
+            matrix = made.args[place]
             if matrix.order != 2 or isinstance(matrix, Input) or is_system(matrix):
                 continue
             if matrix not in found:
@@ -36,5 +40,6 @@ def solve_by_structure(context: Context, roots: Sequence[Node]) -> list[Node]:
             system = found[matrix]
             if system is not None:
                 carry_names(graph, matrix, system)
-                new[node] = graph.call(made.operator, [system], made.dims)
+                args = [*made.args[:place], system, *made.args[place + 1 :]]
+                new[node] = graph.call(made.operator, args, made.dims)
     return [new[root] for root in roots]
