@@ -4,20 +4,30 @@ factors   A * D + B * D = (A + B) * D
 masks     a * [i < j] + b * [i < j] = (a + b) * [i < j]
 scatters  d[i] * sum_l u[l] * delta(i, a[l]) + sum_l w[l] * delta(i, a[l])
               = sum_l (d[a[l]] * u[l] + w[l]) * delta(i, a[l])
+patterns  u[l] * delta(i, a[l]) * delta(j, b[l]) + w[l] * (the same deltas)
+              = (u[l] + w[l]) * delta(i, a[l]) * delta(j, b[l])
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tensorgen.ir.constraints import normal
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Sum, delta
+from tensorgen.ir.nodes import (
+    Constraint,
+    Label,
+    Lookup,
+    Node,
+    Sum,
+    delta,
+    labels_of,
+)
 from tensorgen.ir.views import Name, View
 from tensorgen.operators.scalar import infinite
 from tensorgen.passes.cost import CostModel
@@ -180,6 +190,90 @@ def _by_rows(views: Sequence[View], at: dict[int, Name], t: int) -> View:
         found.constraints = [c for c in ties if "entry" not in c.form.labels]
         del found.sizes["entry"]
     return found
+
+
+def patterns(
+    node: Sum, views: Sequence[View], cost: CostModel, root: bool
+) -> Iterator[Common]:
+    """All that deltas and indicators say of several terms: where entries are written.
+
+    The entries have the same labels in each of them, and no delta is of two of these,
+    which would leave most of their sum unread. So a sum of no more entries than a term
+    has is formed, and written once.
+    """
+    groups: dict[object, dict[int, Sequence[Name]]] = {}
+    for t, view in enumerate(views):
+        if not any(c.kind == "eq" for c in view.constraints):
+            continue
+        summed = _summed_in_order(view.constraints)
+        outside = _outside(view, summed, node.order)
+        own = {x for _, labels in view.factors for x in labels}
+        axes = frozenset(x for x in own if _is_axis(x))
+        inner = frozenset(k for k, x in enumerate(summed) if x in own)
+        sizes = tuple(view.sizes[x] for x in summed)
+        if not any(_ties(c, own) for c in view.constraints):
+            key = frozenset(outside), sizes, axes, inner
+            groups.setdefault(key, {})[t] = summed
+    for at in groups.values():
+        if len(at) < 2:
+            continue
+        first, summed = next(iter(at.items()))
+        names = {x: ("entry", k) for k, x in enumerate(summed)}
+        renamed = views[first].renamed(names)
+        tied = {x for c in renamed.constraints for x in c.form.labels}
+        without = partial(_without_pattern, views, at)
+        places = tied.union(filter(_is_axis, renamed.sizes))
+        rows = sorted(places, key=partial(_row, renamed.constraints))
+        sizes = {x: renamed.sizes[x] for x in rows}
+        saving = (len(at) - 1) * cost.size(sizes.values())
+        outside = View(constraints=renamed.constraints, sizes=sizes)
+        yield Common([*at], saving, True, outside, without)
+
+
+def _summed_in_order(constraints: Sequence[Constraint]) -> list[Name]:
+    """The summed labels of constraints, in an order that no names have a part in."""
+
+    def about(one: Constraint) -> tuple[object, ...]:
+        return one.kind, str(one.form.const), *sorted(map(told, one.form.terms))
+
+    def told(term: tuple[Any, int]) -> tuple[int, int, str]:
+        atom, coefficient = term
+        serial = atom.node.serial if isinstance(atom, Lookup) else -1
+        axes = [x if _is_axis(x) else None for x in labels_of(atom)]
+        return coefficient, serial, str(axes)
+
+    found: dict[Name, None] = {}
+    for one in sorted(constraints, key=about):
+        for atom, _ in sorted(one.form.terms, key=told):
+            found.update(dict.fromkeys(x for x in labels_of(atom) if not _is_axis(x)))
+    return [*found]
+
+
+def _outside(view: View, summed: Sequence[Name], order: int) -> list[Constraint]:
+    """The constraints of a view as they are under whatever names of labels."""
+    names = {x: order + k for k, x in enumerate(summed)}
+    return [normal(c.renamed(lambda x: names.get(x, x))) for c in view.constraints]
+
+
+def _ties(one: Constraint, own: Collection[Name]) -> bool:
+    """Whether a delta is of two labels of entries, of which few are read then."""
+    return one.kind == "eq" and len({*one.form.labels} & {*own}) > 1
+
+
+def _row(constraints: Sequence[Constraint], label: Name) -> int:
+    """The first axis of the whole on which a label of entries says the place."""
+    if isinstance(label, int):
+        return label
+    tied = (c.form.labels for c in constraints if label in c.form.labels)
+    axes = [x for labels in tied for x in labels if isinstance(x, int)]
+    return min(axes, default=len(constraints))
+
+
+def _without_pattern(
+    views: Sequence[View], at: dict[int, Sequence[Name]], t: int
+) -> View:
+    names = {x: ("entry", k) for k, x in enumerate(at[t])}
+    return replace(views[t], constraints=[]).renamed(names)
 
 
 def _is_axis(label: Name | Label) -> bool:
