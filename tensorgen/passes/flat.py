@@ -74,9 +74,9 @@ def flat_pattern(graph: Graph, node: Node) -> tuple[Pattern | Node, Fraction]:
 
 def _of_flat(node: Node) -> tuple[Pattern | Node, Fraction]:
     match node:
-        case Product(factors=(Ref(Sum() as one, labels),), constraints=()) if (
-            sorted(labels) == [*range(node.order)]
-        ):
+        case Product(factors=(Ref(Sum() as one, labels),), constraints=()) if sorted(
+            labels
+        ) == [*range(node.order)]:
             key, names = pattern_of(one)
             return Pattern(key, tuple(labels[x] for x in names)), node.coefficient
         case Product(coefficient=coefficient):

@@ -223,8 +223,7 @@ def patterns(
         tied = {x for c in renamed.constraints for x in c.form.labels}
         without = partial(_without_pattern, views, at)
         places = tied.union(filter(_is_axis, renamed.sizes))
-        rows = sorted(places, key=partial(_row, renamed.constraints))
-        sizes = {x: renamed.sizes[x] for x in rows}
+        sizes = {x: dim for x, dim in renamed.sizes.items() if x in places}
         saving = (len(at) - 1) * cost.size(sizes.values())
         outside = View(constraints=renamed.constraints, sizes=sizes)
         yield Common([*at], saving, True, outside, without)
@@ -258,15 +257,6 @@ def _outside(view: View, summed: Sequence[Name], order: int) -> list[Constraint]
 def _ties(one: Constraint, own: Collection[Name]) -> bool:
     """Whether a delta is of two labels of entries, of which few are read then."""
     return one.kind == "eq" and len({*one.form.labels} & {*own}) > 1
-
-
-def _row(constraints: Sequence[Constraint], label: Name) -> int:
-    """The first axis of the whole on which a label of entries says the place."""
-    if isinstance(label, int):
-        return label
-    tied = (c.form.labels for c in constraints if label in c.form.labels)
-    axes = [x for labels in tied for x in labels if isinstance(x, int)]
-    return min(axes, default=len(constraints))
 
 
 def _without_pattern(

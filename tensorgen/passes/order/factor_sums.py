@@ -6,8 +6,9 @@ holding a fourth-order tensor: `x_b * x_d` moves outside and `M_ac` stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import chain
 
 from tensorgen.ir.dims import Dim
@@ -44,13 +45,14 @@ def factor_sum(
     *,
     kinds: Sequence[Kind] = (factors,),
     root: bool = False,
+    there: Collection[Node] = (),
     effort: Effort | None = None,
 ) -> Node:
     """Return a sum with what terms have in common outside, the largest saving first.
 
     Fires where the modelled cost falls. `opens` says which terms may be looked into,
-    `kinds` what may be common to them, `root` whether the sum is stored; `effort` is
-    that on the graph so far. Ends: each step lowers the number of factors over all
+    `kinds` what may be common to them, `root` whether the sum is stored, what is
+    `there` anyway and so costs nothing; `effort` is that on the graph so far. Ends: each step lowers the number of factors over all
     terms, or of deltas, and after TRIALS_A_SUM trials no second one is made of a sum.
     """
     spent = effort or Effort()
@@ -73,7 +75,8 @@ def factor_sum(
         for common in found[:CANDIDATES_A_SUM]:
             spent.trials += 1
             better = _factored(graph, rest, common, again)
-            if common.free or pays(graph, rest, better, cost, SHARE_OF_FACTORED):
+            share = SHARE_OF_FACTORED
+            if common.free or pays(graph, rest, better, cost, share, there):
                 return better
             if spent.trials > before + TRIALS_A_SUM:
                 break
@@ -104,10 +107,11 @@ def _factored(
     kept = {x: dim for x, dim in sizes.items() if x in needed}
     for rest in rests:
         rest.sizes.update(kept)
-    out = [*kept]
+    out = _in_order(rests, kept)
     terms = [(1, rest.product(graph, out), out) for rest in rests]
-    residual = again(graph.sum(out, terms, kept))
-    view = View(sizes={**dims, **outside.sizes})
+    sign, entries = _signed(graph, graph.sum(out, terms, kept))
+    residual = again(entries)
+    view = View(Fraction(sign), sizes={**dims, **outside.sizes})
     view.factors += outside.factors
     view.constraints += outside.constraints
     view.add(residual, out, "residual")
@@ -117,20 +121,47 @@ def _factored(
     return again(whole) if others else whole
 
 
+def _signed(graph: Graph, node: Node) -> tuple[int, Node]:
+    """A sum whose first term is negative as what is subtracted.
+
+    What differs by its sign from a sum that is there is that sum, too.
+    """
+    if not isinstance(node, Sum) or node.terms[0].coefficient > 0:
+        return 1, node
+    terms = [(-x.coefficient, x.node, x.labels) for x in node.terms]
+    return -1, graph.sum(range(node.order), terms, dict(enumerate(node.dims)))
+
+
+def _in_order(rests: Sequence[View], kept: Collection[Name]) -> list[Name]:
+    """Labels as the first factor that has all of them does, or as they come."""
+    for rest in rests:
+        for _, labels in rest.factors:
+            if len(labels) == len(kept) == len({*labels} & {*kept}):
+                return [*labels]
+    return [*kept]
+
+
 def pays(
     graph: Graph,
     before: Node,
     after: Node,
     cost: CostModel,
     share: float,
+    there: Collection[Node] = (),
 ) -> bool:
-    """Whether the best order of another form leaves at most this share of the cost."""
+    """Whether the best order of another form leaves at most this share of the cost.
+
+    What is `there` is no part of the other form's.
+    """
 
     def found() -> bool:
         # What both need, their common factors, says nothing about either.
         ordered = order_contractions(graph, [before, after], cost, anew=False)
         first, second = only_below(*ordered)
         graph.effort.spend((len(first) + len(second)) // 8)
-        return sum(map(cost.work, second)) < share * sum(map(cost.work, first))
+        new = [node for node in second if node not in there]
+        return sum(map(cost.work, new)) < share * sum(map(cost.work, first))
 
+    if there:
+        return found()
     return cost.once((pays, before, after, share), found)

@@ -21,7 +21,6 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import renew
 from tensorgen.passes.context import Context, Plan
-from tensorgen.passes.order.common_parts import factors, patterns
 from tensorgen.passes.order.distribute_products import distribute_products
 from tensorgen.passes.order.factor_sums import Effort, Factored, factor_sum
 from tensorgen.passes.order.mask_factors import mask_factors
@@ -153,8 +152,7 @@ def _factored(known: Round, node: Node) -> Node:
         (core, _), *_ = term.factors
         return not isinstance(core, Product) or known.opens(core)
 
-    kinds = (factors, patterns)
-    return factor_sum(graph, node, cost, opens, kinds=kinds, effort=known.effort)
+    return factor_sum(graph, node, cost, opens, effort=known.effort)
 
 
 OPENING = Rule(
