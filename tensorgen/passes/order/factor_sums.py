@@ -52,8 +52,9 @@ def factor_sum(
 
     Fires where the modelled cost falls. `opens` says which terms may be looked into,
     `kinds` what may be common to them, `root` whether the sum is stored, what is
-    `there` anyway and so costs nothing; `effort` is that on the graph so far. Ends: each step lowers the number of factors over all
-    terms, or of deltas, and after TRIALS_A_SUM trials no second one is made of a sum.
+    `there` anyway and so costs nothing; `effort` is that on the graph so far. Ends:
+    each step lowers the number of factors over all terms, or of deltas, and after
+    TRIALS_A_SUM trials no second one is made of a sum.
     """
     spent = effort or Effort()
     known, before = spent.factored, spent.trials
