@@ -222,8 +222,13 @@ def patterns(
         renamed = views[first].renamed(names)
         tied = {x for c in renamed.constraints for x in c.form.labels}
         without = partial(_without_pattern, views, at)
-        places = tied.union(filter(_is_axis, renamed.sizes))
-        sizes = {x: dim for x, dim in renamed.sizes.items() if x in places}
+        places = tied | {*filter(_is_axis, renamed.sizes)}
+        own = {x for _, labels in renamed.factors for x in labels} & places
+        # Entries are laid out as the first factor that has all of them.
+        laid = (labels for _, labels in renamed.factors if own <= {*labels})
+        rows = [x for x in next(laid, ()) if x in own]
+        sizes = {x: renamed.sizes[x] for x in dict.fromkeys([*rows, *renamed.sizes])}
+        sizes = {x: dim for x, dim in sizes.items() if x in places}
         saving = (len(at) - 1) * cost.size(sizes.values())
         outside = View(constraints=renamed.constraints, sizes=sizes)
         yield Common([*at], saving, True, outside, without)

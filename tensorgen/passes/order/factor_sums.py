@@ -75,7 +75,7 @@ def factor_sum(
             found = [common for common in found if common.free]
         for common in found[:CANDIDATES_A_SUM]:
             spent.trials += 1
-            better = _factored(graph, rest, common, again)
+            better = _factored(graph, rest, common, again, there)
             share = SHARE_OF_FACTORED
             if common.free or pays(graph, rest, better, cost, share, there):
                 return better
@@ -97,7 +97,11 @@ def _views(node: Sum, opens: Callable[[Node], bool]) -> list[View]:
 
 
 def _factored(
-    graph: Graph, node: Sum, common: Common, again: Callable[[Node], Node]
+    graph: Graph,
+    node: Sum,
+    common: Common,
+    again: Callable[[Node], Node],
+    there: Collection[Node],
 ) -> Node:
     """Pull what is common out of its terms; `again` factors what is left."""
     axes, outside = range(node.order), common.outside
@@ -108,9 +112,9 @@ def _factored(
     kept = {x: dim for x, dim in sizes.items() if x in needed}
     for rest in rests:
         rest.sizes.update(kept)
-    out = _in_order(rests, kept)
+    out: Sequence[Name] = [*kept]
     terms = [(1, rest.product(graph, out), out) for rest in rests]
-    sign, entries = _signed(graph, graph.sum(out, terms, kept))
+    out, sign, entries = _as_there(graph, out, graph.sum(out, terms, kept), there)
     residual = again(entries)
     view = View(Fraction(sign), sizes={**dims, **outside.sizes})
     view.factors += outside.factors
@@ -122,24 +126,25 @@ def _factored(
     return again(whole) if others else whole
 
 
-def _signed(graph: Graph, node: Node) -> tuple[int, Node]:
-    """A sum whose first term is negative as what is subtracted.
+def _as_there(
+    graph: Graph, out: Sequence[Name], node: Node, there: Collection[Node]
+) -> tuple[Sequence[Name], int, Node]:
+    """A sum over labels as it is there, turned or subtracted if need be.
 
-    What differs by its sign from a sum that is there is that sum, too.
+    One of negative terms is subtracted anyway.
     """
-    if not isinstance(node, Sum) or node.terms[0].coefficient > 0:
-        return 1, node
-    terms = [(-x.coefficient, x.node, x.labels) for x in node.terms]
-    return -1, graph.sum(range(node.order), terms, dict(enumerate(node.dims)))
-
-
-def _in_order(rests: Sequence[View], kept: Collection[Name]) -> list[Name]:
-    """Labels as the first factor that has all of them does, or as they come."""
-    for rest in rests:
-        for _, labels in rest.factors:
-            if len(labels) == len(kept) == len({*labels} & {*kept}):
-                return [*labels]
-    return [*kept]
+    if not isinstance(node, Sum) or node in there:
+        return out, 1, node
+    axes, sizes = range(node.order), dict(enumerate(node.dims))
+    less = [(-x.coefficient, x.node, x.labels) for x in node.terms]
+    for own in (axes, axes[::-1])[: 1 + (node.order == 2 and bool(there))]:
+        for sign, terms in (1, node.terms), (-1, less):
+            found = graph.sum(own, terms, sizes)
+            if found in there:
+                return [out[axis] for axis in own], sign, found
+    if any(x.coefficient > 0 for x in node.terms):
+        return out, 1, node
+    return out, -1, graph.sum(axes, less, sizes)
 
 
 def pays(
