@@ -11,7 +11,7 @@ patterns  u[l] * delta(i, a[l]) * delta(j, b[l]) + w[l] * (the same deltas)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from math import inf
@@ -197,13 +197,13 @@ def patterns(
 ) -> Iterator[Common]:
     """All that deltas and indicators say of several terms: where entries are written.
 
-    The entries have the same labels in each of them, and no delta is of two of these,
-    which would leave most of their sum unread. So a sum of no more entries than a term
-    has is formed, and written once.
+    The entries have the same labels in each of them, which deltas with axes of the
+    whole alone say the place of. So a sum of no more entries than a term has is formed,
+    and written once.
     """
     groups: dict[object, dict[int, Sequence[Name]]] = {}
     for t, view in enumerate(views):
-        if not any(c.kind == "eq" for c in view.constraints):
+        if not _says_places(view):
             continue
         summed = _summed_in_order(view.constraints)
         outside = _outside(view, summed, node.order)
@@ -211,9 +211,8 @@ def patterns(
         axes = frozenset(x for x in own if _is_axis(x))
         inner = frozenset(k for k, x in enumerate(summed) if x in own)
         sizes = tuple(view.sizes[x] for x in summed)
-        if not any(_ties(c, own) for c in view.constraints):
-            key = frozenset(outside), sizes, axes, inner
-            groups.setdefault(key, {})[t] = summed
+        key = frozenset(outside), sizes, axes, inner
+        groups.setdefault(key, {})[t] = summed
     for at in groups.values():
         if len(at) < 2:
             continue
@@ -259,9 +258,20 @@ def _outside(view: View, summed: Sequence[Name], order: int) -> list[Constraint]
     return [normal(c.renamed(lambda x: names.get(x, x))) for c in view.constraints]
 
 
-def _ties(one: Constraint, own: Collection[Name]) -> bool:
-    """Whether a delta is of two labels of entries, of which few are read then."""
-    return one.kind == "eq" and len({*one.form.labels} & {*own}) > 1
+def _says_places(view: View) -> bool:
+    """Whether each delta is of a label of entries, at most, and of an axis that is not.
+
+    Of two labels of entries it would leave most of their sum unread, and so would what
+    has no axis; a summed label in no delta would stay with the entries.
+    """
+    own = {x for _, labels in view.factors for x in labels}
+    tied = [{*c.form.labels} for c in view.constraints if c.kind == "eq"]
+    others = {x for c in view.constraints for x in c.form.labels}
+    free = {x for x in others & own if not _is_axis(x)}.difference(*tied)
+    writes = (
+        len(labels & own) < 2 and any(map(_is_axis, labels - own)) for labels in tied
+    )
+    return bool(tied) and not free and all(writes)
 
 
 def _without_pattern(

@@ -46,15 +46,17 @@ def factor_sum(
     kinds: Sequence[Kind] = (factors,),
     root: bool = False,
     there: Collection[Node] = (),
+    inside: Callable[[Node], Node] | None = None,
     effort: Effort | None = None,
 ) -> Node:
     """Return a sum with what terms have in common outside, the largest saving first.
 
     Fires where the modelled cost falls. `opens` says which terms may be looked into,
     `kinds` what may be common to them, `root` whether the sum is stored, what is
-    `there` anyway and so costs nothing; `effort` is that on the graph so far. Ends:
-    each step lowers the number of factors over all terms, or of deltas, and after
-    TRIALS_A_SUM trials no second one is made of a sum.
+    `there` anyway and so costs nothing, and `inside` what is done with what is left of
+    terms, else the same; `effort` is that on the graph so far. Ends: each step lowers
+    the number of factors over all terms, or of deltas, and after TRIALS_A_SUM trials no
+    second one is made of a sum.
     """
     spent = effort or Effort()
     known, before = spent.factored, spent.trials
@@ -75,7 +77,7 @@ def factor_sum(
             found = [common for common in found if common.free]
         for common in found[:CANDIDATES_A_SUM]:
             spent.trials += 1
-            better = _factored(graph, rest, common, again, there)
+            better = _factored(graph, rest, common, again, inside or again, there)
             share = SHARE_OF_FACTORED
             if common.free or pays(graph, rest, better, cost, share, there):
                 return better
@@ -101,9 +103,10 @@ def _factored(
     node: Sum,
     common: Common,
     again: Callable[[Node], Node],
+    inside: Callable[[Node], Node],
     there: Collection[Node],
 ) -> Node:
-    """Pull what is common out of its terms; `again` factors what is left."""
+    """Pull what is common out of its terms, and look `inside` and at all `again`."""
     axes, outside = range(node.order), common.outside
     dims: dict[Name, Dim] = dict(enumerate(node.dims))
     sizes = {**outside.sizes, **dims}
@@ -115,7 +118,7 @@ def _factored(
     out: Sequence[Name] = [*kept]
     terms = [(1, rest.product(graph, out), out) for rest in rests]
     out, sign, entries = _as_there(graph, out, graph.sum(out, terms, kept), there)
-    residual = again(entries)
+    residual = inside(entries)
     view = View(Fraction(sign), sizes={**dims, **outside.sizes})
     view.factors += outside.factors
     view.constraints += outside.constraints

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tensorgen.ir.nodes import Node, Product, Sum, use_counts
 from tensorgen.ir.rebuild import renew
 from tensorgen.passes.context import Context
-from tensorgen.passes.order.common_parts import factors, patterns, scatters
+from tensorgen.passes.order.common_parts import patterns, scatters
 from tensorgen.passes.order.factor_sums import Effort, factor_sum
 
 
@@ -18,22 +18,34 @@ def scatter_sums(context: Context, roots: Sequence[Node]) -> list[Node]:
     all deltas in common, and no other use: then their entries are one sum. Ends: a sum
     has fewer terms.
     """
-    graph, cost, effort = context.graph, context.cost, Effort()
+    graph, cost = context.graph, context.cost
+    effort, within = Effort(), Effort()
     uses = use_counts(roots)
+    there: set[Node] = {node for node in uses if isinstance(node, Sum)}
 
     def opens(node: Node) -> bool:
         return isinstance(node, Product)
 
-    def is_private(node: Node) -> bool:
+    def alone(node: Node) -> bool:
         return isinstance(node, Product) and uses[node] < 2
+
+    def entries(node: Node) -> Node:
+        there.add(node)
+        return factor_sum(graph, node, cost, alone, effort=within)
 
     def visit(old: Node, node: Node) -> Node:
         if node.order == 1:
             kinds = (scatters,)
             return factor_sum(graph, node, cost, opens, kinds=kinds, effort=effort)
-        if not isinstance(node, Sum):
-            return node
-        pairs = (patterns, factors)
-        return factor_sum(graph, node, cost, is_private, kinds=pairs, effort=effort)
+        return factor_sum(
+            graph,
+            node,
+            cost,
+            alone,
+            kinds=(patterns,),
+            there=there,
+            inside=entries,
+            effort=effort,
+        )
 
     return renew(graph, roots, visit)
