@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.nodes import Node, Product, Sum, use_counts
+from tensorgen.ir.nodes import Node, Product, Sum, topological, use_counts
 from tensorgen.ir.rebuild import renew
 from tensorgen.passes.context import Context
 from tensorgen.passes.order.common_parts import patterns, scatters
@@ -30,8 +30,9 @@ def scatter_sums(context: Context, roots: Sequence[Node]) -> list[Node]:
         return isinstance(node, Product) and uses[node] < 2
 
     def entries(node: Node) -> Node:
-        there.add(node)
-        return factor_sum(graph, node, cost, alone, effort=within)
+        found = factor_sum(graph, node, cost, alone, there=there, effort=within)
+        there.update(x for x in topological([found]) if isinstance(x, Sum))
+        return found
 
     def visit(old: Node, node: Node) -> Node:
         if node.order == 1:
