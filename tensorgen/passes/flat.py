@@ -78,7 +78,8 @@ def _of_flat(node: Node) -> tuple[Pattern | Node, Fraction]:
             labels
         ) == [*range(node.order)]:
             key, names = pattern_of(one)
-            return Pattern(key, tuple(labels[x] for x in names)), node.coefficient
+            axes = tuple(labels[x] for x in names if isinstance(x, int))
+            return Pattern(key, axes), node.coefficient
         case Product(coefficient=coefficient):
             return pattern_of(node), coefficient or Fraction(1)
         case Sum():

@@ -34,10 +34,12 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
     private: set[Node] = set()
     there = {node for node in uses if isinstance(node, Sum)}
 
-    def price(node: Node) -> float:
-        """The cost of a node, but of sums that are there."""
-        known = [x for x in topological([node]) if x in there]
-        return context.price([node]) - sum(map(context.work, known))
+    def lowers(other: Node, node: Node) -> bool:
+        """Whether another form costs less, without sums that others than it read."""
+        own = {*topological([node])}
+        known = [x for x in topological([other]) if x in there and x not in own]
+        price = context.price([other]) - sum(map(context.work, known))
+        return price < context.price([node])
 
     def opens(node: Node) -> bool:
         """Whether a term may be looked into; those that factoring makes may."""
@@ -55,7 +57,7 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
             )
             if factored is not node:
                 (other,) = order_contractions(graph, [factored], cost)
-                if price(other) < price(node):
+                if lowers(other, node):
                     found = other
         if uses[old] == 1 and (found is old or found not in uses):
             private.add(found)
