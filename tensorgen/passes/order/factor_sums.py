@@ -136,11 +136,11 @@ def _as_there(
 
     One of negative terms is subtracted anyway.
     """
-    if not isinstance(node, Sum) or node in there:
+    if not (there and isinstance(node, Sum)) or node in there:
         return out, 1, node
     axes, sizes = range(node.order), dict(enumerate(node.dims))
     less = [(-x.coefficient, x.node, x.labels) for x in node.terms]
-    for own in (axes, axes[::-1])[: 1 + (node.order == 2 and bool(there))]:
+    for own in (axes, axes[::-1])[: 1 + (node.order == 2)]:
         for sign, terms in (1, node.terms), (-1, less):
             found = graph.sum(own, terms, sizes)
             if found in there:
