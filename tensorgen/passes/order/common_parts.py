@@ -206,31 +206,32 @@ def patterns(
         if not _says_places(view):
             continue
         summed = _summed_in_order(view.constraints)
-        outside = _outside(view, summed, node.order)
+        ties = _outside(view, summed, node.order)
         own = {x for _, labels in view.factors for x in labels}
         axes = frozenset(x for x in own if _is_axis(x))
         inner = frozenset(k for k, x in enumerate(summed) if x in own)
         sizes = tuple(view.sizes[x] for x in summed)
-        key = frozenset(outside), sizes, axes, inner
+        key = frozenset(ties), sizes, axes, inner
         groups.setdefault(key, {})[t] = summed
     for at in groups.values():
-        if len(at) < 2:
-            continue
-        first, summed = next(iter(at.items()))
-        names = {x: ("entry", k) for k, x in enumerate(summed)}
-        renamed = views[first].renamed(names)
-        tied = {x for c in renamed.constraints for x in c.form.labels}
-        without = partial(_without_pattern, views, at)
-        places = tied | {*filter(_is_axis, renamed.sizes)}
-        own = {x for _, labels in renamed.factors for x in labels} & places
-        # Entries are laid out as the first factor that has all of them.
-        laid = (labels for _, labels in renamed.factors if own <= {*labels})
-        rows = [x for x in next(laid, ()) if x in own]
-        sizes = {x: renamed.sizes[x] for x in dict.fromkeys([*rows, *renamed.sizes])}
-        sizes = {x: dim for x, dim in sizes.items() if x in places}
-        saving = (len(at) - 1) * cost.size(sizes.values())
-        outside = View(constraints=renamed.constraints, sizes=sizes)
-        yield Common([*at], saving, True, outside, without)
+        if len(at) > 1:
+            outside = _pattern(views, at)
+            saving = (len(at) - 1) * cost.size(outside.sizes.values())
+            without = partial(_without_pattern, views, at)
+            yield Common([*at], saving, True, outside, without)
+
+
+def _pattern(views: Sequence[View], at: dict[int, Sequence[Name]]) -> View:
+    """The deltas of terms, whose entries are laid out as the first factor with all."""
+    first, summed = next(iter(at.items()))
+    found = views[first].renamed({x: ("entry", k) for k, x in enumerate(summed)})
+    places = {x for c in found.constraints for x in c.form.labels}
+    places.update(filter(_is_axis, found.sizes))
+    own = {x for _, labels in found.factors for x in labels} & places
+    laid = (labels for _, labels in found.factors if own <= {*labels})
+    rows = [x for x in next(laid, ()) if x in own]
+    order = [x for x in dict.fromkeys([*rows, *found.sizes]) if x in places]
+    return View(constraints=found.constraints, sizes={x: found.sizes[x] for x in order})
 
 
 def _summed_in_order(constraints: Sequence[Constraint]) -> list[Name]:
