@@ -44,13 +44,6 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
                 own[a], own[b] = own[b], own[a]
         return tuple(own)
 
-    def fixed(node: Node) -> list[Ref]:
-        """The factors of a product that have labels in one order, not the usual one."""
-        if not isinstance(node, Product) or len(node.factors) < 2:
-            return []
-        unsorted = [x for x in node.factors if [*x.labels] != sorted(x.labels)]
-        return [x for x in unsorted if not any(swaps(x.node))]
-
     def pairs(node: Product) -> dict[tuple[Label, Label], dict[int, Ref]]:
         """Pairs of summed labels, and the factors that they may be exchanged in."""
         found: dict[tuple[Label, Label], dict[int, Ref]] = {}
@@ -78,7 +71,7 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
     def visit(node: Node) -> Node:
         if not isinstance(node, Product | Sum | Map):
             return node
-        beside = fixed(node)
+        beside = [x for x in _unsorted(node) if not any(swaps(x.node))]
         refs = [Ref(x, turned(x, labels, beside)) for x, labels in refs_of(node)]
         if isinstance(node, Product):
             found = with_factors(graph, node, refs)
@@ -88,6 +81,13 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
         return of_others(graph, node, range(node.order), refs, sizes_of(node))
 
     return rebuild(graph, roots, visit)
+
+
+def _unsorted(node: Node) -> list[Ref]:
+    """The factors of a product, of several, whose labels do not have the usual order."""
+    if not isinstance(node, Product) or len(node.factors) < 2:
+        return []
+    return [x for x in node.factors if [*x.labels] != sorted(x.labels)]
 
 
 def _is_turned(ref: Ref, first: Label, second: Label) -> bool:
