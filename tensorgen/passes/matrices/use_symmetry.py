@@ -84,7 +84,7 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
 
 
 def _unsorted(node: Node) -> list[Ref]:
-    """The factors of a product, of several, whose labels do not have the usual order."""
+    """The factors of a product, if several, whose labels are not in the usual order."""
     if not isinstance(node, Product) or len(node.factors) < 2:
         return []
     return [x for x in node.factors if [*x.labels] != sorted(x.labels)]
