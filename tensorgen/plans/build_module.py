@@ -342,9 +342,12 @@ class ModuleBuilder:
             "[" in " ".join(text_of(source)),
             LINES_OF_FORMULAS,
         )
+        # The text of a function is its value.
+        known = "" if source.results else source.spec.name
         told = [
             teller.equations(result)
             for result in results_of(function, made, lead, names)
+            if result.name != known
         ]
         texts = [line for row in told for line in row or ()]
         return replace(

@@ -148,9 +148,11 @@ class Teller:
         """Return the equations of what is stored; nothing if most of it has none."""
         found: list[str] = []
         untold: list[str] = []
+        room = self.room
         for name, nodes in result.stored:
-            if (told := self._shortest(name, nodes, BRIEF, self.words)) is not None:
-                found += told.rows
+            if (rows := self._closed(name, nodes, BRIEF, room)) is not None:
+                found += rows
+                room = max(BRIEF, room - _lines(rows))
             else:
                 untold.append(name)
         if 2 * len(untold) >= len(result.stored):
@@ -161,31 +163,53 @@ class Teller:
         return [result.made, *where(found)]
 
     def first(self, name: str, nodes: Sequence[Node], most: int) -> list[str] | None:
-        """Return the equations of one of some nodes, and of what these mention.
+        """Return the equations of one of some nodes, and of all that these mention.
 
-        As long as there is room. None where the first takes more lines than `most`.
+        None where the first takes more lines than `most`, or all more than there is
+        room for: no name is mentioned that nothing defines.
         """
-        if (told := self._shortest(name, nodes, most, self.words)) is None:
-            return None
-        found, room = [*told.rows], self.room - told.lines
+        return self._closed(name, nodes, most, self.room)
+
+    def _closed(
+        self, name: str, nodes: Sequence[Node], most: int, room: int
+    ) -> list[str] | None:
+        """Return equations of a value in which no name is unknown, if there is room."""
+        for told in self._ways(name, nodes, most, self.words):
+            others = self._with_mentioned(told, nodes, room - told.lines)
+            if others is not None:
+                self.told |= {node: word for node, word, _ in others}
+                return [*told.rows, *(row for *_, rows in others for row in where(rows))]
+        return None
+
+    def _with_mentioned(
+        self, told: _Told, nodes: Sequence[Node], room: int
+    ) -> list[tuple[Node, str, list[str]]] | None:
+        """What equations mention, and what that mentions, with equations of it.
+
+        None where there is no room for all.
+        """
+        found: list[tuple[Node, str, list[str]]] = []
+        seen = {*self.told}
         waiting = self._mentioned(told)
         for node, word, words in waiting:  # which grows meanwhile
-            if node in self.told or node in nodes or not room:
+            if node in seen:
                 continue
-            told = self._shortest(word, [node], min(LONG, room), words)
-            if told is not None:
-                self.told[node] = word
-                found += where(told.rows)
-                room -= told.lines
-                waiting += self._mentioned(told)
+            ways = self._ways(word, [node], min(LONG, room), words)
+            own = None if node in nodes else next(ways, None)
+            if own is None or own.lines > room:
+                return None
+            seen.add(node)
+            found.append((node, word, own.rows))
+            room -= own.lines
+            waiting += self._mentioned(own)
         return found
 
-    def _shortest(
+    def _ways(
         self, name: str, nodes: Sequence[Node], most: int, words: Sequence[Words]
-    ) -> _Told | None:
-        """What one of some nodes is: the first brief text, or the shortest.
+    ) -> Iterator[_Told]:
+        """What one of some nodes is: brief texts first, then others, the shortest first.
 
-        None where all take more lines than `most`.
+        Nothing that takes more lines than `most`.
         """
         found: list[_Told] = []
         for k, own in enumerate(words):
@@ -193,13 +217,15 @@ class Teller:
             for node in nodes:
                 rows = self._equation(name, node, known)
                 if rows and _is_plain(rows):
-                    found.append(_Told(rows, words[k:]))
-                    if found[-1].lines <= min(BRIEF, most):
-                        return found[-1]
-        best = min(found, key=lambda own: own.lines, default=_Told([], ()))
-        several = len(best.rows) if len(best.rows) > 1 else 0
-        fits = best.rows and best.lines <= max(most, BRIEF * several)
-        return best if fits else None
+                    told = _Told(rows, words[k:])
+                    if told.lines <= min(BRIEF, most):
+                        yield told
+                    else:
+                        found.append(told)
+        for told in sorted(found, key=lambda own: own.lines):
+            several = len(told.rows) if len(told.rows) > 1 else 0
+            if told.lines <= max(most, BRIEF * several):
+                yield told
 
     def _mentioned(self, told: _Told) -> list[tuple[Node, str, Sequence[Words]]]:
         """The values of the code that equations name."""
