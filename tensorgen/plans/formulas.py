@@ -23,6 +23,7 @@ from tensorgen.operators.recurrences.recurrence import (
     result_of,
 )
 from tensorgen.operators.told_equations import inlined
+from tensorgen.operators.word_shapes import ADJOINT, JACOBIAN, TANGENT
 from tensorgen.passes.context import Plan
 from tensorgen.passes.steps.accumulate import FILTERS
 from tensorgen.plans.lowered_functions import Made
@@ -186,7 +187,8 @@ class Teller:
     ) -> list[tuple[Node, str, list[str]]] | None:
         """What equations mention, and what that mentions, with equations of it.
 
-        None where there is no room for all.
+        None where there is no room for all. Derivatives of what the user named say what
+        they are by their names.
         """
         found: list[tuple[Node, str, list[str]]] = []
         seen = {*self.told}
@@ -196,13 +198,24 @@ class Teller:
                 continue
             ways = self._ways(word, [node], min(LONG, room), words)
             own = None if node in nodes else next(ways, None)
-            if own is None or own.lines > room:
-                return None
             seen.add(node)
+            if own is None or own.lines > room:
+                if node in nodes or not self._says_itself(word):
+                    return None
+                continue
             found.append((node, word, own.rows))
             room -= own.lines
             waiting += self._mentioned(own)
         return found
+
+    def _says_itself(self, word: str) -> bool:
+        """Whether a name is that of the derivative of, or by, what the user named."""
+        forms = (form.partition("{}") for form in (ADJOINT, TANGENT, JACOBIAN))
+        return any(
+            word.removeprefix(head).removesuffix(tail) in self.names.values()
+            for head, _, tail in forms
+            if word.startswith(head) and word.endswith(tail)
+        )
 
     def _ways(
         self, name: str, nodes: Sequence[Node], most: int, words: Sequence[Words]
