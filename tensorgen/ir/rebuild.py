@@ -92,7 +92,9 @@ def carry_names(graph: Graph, old: Node, new: Node) -> None:
     if old in graph.multiples:
         number, name = graph.multiples[old]
         if isinstance(new, Product) and new.factors and new.coefficient != 1:
-            number, new = number * new.coefficient, graph.scale(new, 1 / new.coefficient)
+            number, new = number * new.coefficient, graph.scale(
+                new, 1 / new.coefficient
+            )
         graph.multiples.setdefault(new, (number, name))
 
 

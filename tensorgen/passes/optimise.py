@@ -421,8 +421,8 @@ PASSES = (
     ),
     Pass(
         "use_named",
-        law="0.1 * a * f + 0.2 * b * f = a * y + 2 * b * y, where the user named y = 0.1 * f",
-        needs="products in their last order: in stable forms a name would be in the way",
+        law="0.1 * a * f + 0.2 * b * f = a * y + 2 * b * y for a named y = 0.1 * f",
+        needs="products in their last order: to stable forms a name would say nothing",
         ends="each value is tried once",
         run=_each(use_named),
     ),

@@ -179,7 +179,10 @@ class Teller:
             others = self._with_mentioned(told, nodes, room - told.lines)
             if others is not None:
                 self.told |= {node: word for node, word, _ in others}
-                return [*told.rows, *(row for *_, rows in others for row in where(rows))]
+                return [
+                    *told.rows,
+                    *(row for *_, rows in others for row in where(rows)),
+                ]
         return None
 
     def _with_mentioned(
@@ -220,7 +223,7 @@ class Teller:
     def _ways(
         self, name: str, nodes: Sequence[Node], most: int, words: Sequence[Words]
     ) -> Iterator[_Told]:
-        """What one of some nodes is: brief texts first, then others, the shortest first.
+        """What one of some nodes is: brief texts first, then the shortest.
 
         Nothing that takes more lines than `most`.
         """

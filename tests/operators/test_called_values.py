@@ -132,3 +132,18 @@ def test_a_multiple_of_a_derivative_by_a_size_says_so() -> None:
 def test_the_sum_of_a_product_is_not_called_the_sum_of_a_factor() -> None:
     expr = "sin((X @ w) @ (y*exp(z)*cosh(y)))*cos((X @ w) @ (y*exp(z)*cosh(y)))"
     assert not [x for x in names(bound("", expr)) if x.startswith("sum_")]
+
+
+def test_a_tangent_does_not_bear_the_users_name_of_another_value() -> None:
+    text = generate("""tensorgen: 1
+inputs: {x: [n], y: [n]}
+functions:
+  f:
+    where: |
+      m = sinh(x)
+      m_dot = exp(-m)*y
+    expr: stack([m*y, m_dot])
+    wrt: x
+    emit: [jvp]
+""")
+    assert "m_dot_2" not in text and "    dm = " in text

@@ -3,12 +3,13 @@
     a = 0.1 * f(x):  0.1 * (1 - m) * f(x) + 0.2 * f(x) * dm = (1 - m) * a + 2 * a * dm
     s = exp(t):      r * exp(-t) = r / s
 
-Numbers of products move outside when these are made, and powers of exponentials into the
-exponent, so that nothing is left of a named value but what it is made of.
+Numbers of products move outside when these are made, and powers of exponentials into
+the exponent, so that nothing is left of a named value but what it is made of.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -47,7 +48,25 @@ def use_named(context: Context, roots: Sequence[Node]) -> list[Node]:
 
 
 def _with(graph: Graph, roots: Sequence[Node], node: Node, found: Node) -> list[Node]:
-    return renew(graph, roots, lambda old, own: found if old is node else own)
+    def visit(old: Node, own: Node) -> Node:
+        if old is node:
+            return found
+        changed = own is not old and old not in graph.names
+        return _freed(graph, own) if changed and isinstance(own, Sum) else own
+
+    return renew(graph, roots, visit)
+
+
+def _freed(graph: Graph, node: Sum) -> Node:
+    """A sum with a number outside that stands before most of its terms."""
+    sizes = Counter(abs(term.coefficient) for term in node.terms)
+    if 1 in sizes:
+        return node
+    common = max(sizes, key=lambda size: (sizes[size], size))
+    axes = range(node.order)
+    terms = [(c / common, *use) for c, *use in node.terms]
+    whole = graph.sum(axes, terms, dict(enumerate(node.dims)))
+    return graph.scale(whole, common)
 
 
 def _multiple(graph: Graph, node: Node) -> Node | None:
