@@ -314,7 +314,7 @@ def test_what_docstrings_say_of_values_of_the_code_is_so(text: str, kind: str) -
     }
     given = {name: np.abs(x) if not x.ndim else x for name, x in given.items()}
     values, result = _with_values(function, given)
-    several = result._asdict() if isinstance(result, tuple) else {}
+    several = result._asdict() if hasattr(result, "_asdict") else {}
     values |= {f"{kind}_{x}": part for x, part in several.items()} or {kind: result}
     head = re.sub(r"\n {12,}", " ", function.__doc__.partition("Arguments:")[0])
     rows = re.findall(r"^ {8}(?:where )?(\w+) = (.*)$", head, re.MULTILINE)

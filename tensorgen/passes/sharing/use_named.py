@@ -64,7 +64,7 @@ def _freed(graph: Graph, node: Sum) -> Node:
         return node
     common = max(sizes, key=lambda size: (sizes[size], size))
     axes = range(node.order)
-    terms = [(c / common, *use) for c, *use in node.terms]
+    terms = [(x.coefficient / common, x.node, x.labels) for x in node.terms]
     whole = graph.sum(axes, terms, dict(enumerate(node.dims)))
     return graph.scale(whole, common)
 
