@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from tensorgen.arrays.arithmetic_text import power, product, total
-from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.arrays import Array, side_by_side
 from tensorgen.arrays.number_text import (
     axis_argument,
     limit,
@@ -405,13 +405,6 @@ class Printer:
                 return Text(f"{args[0].at(Level.ATOM)}.copy()")
             case _:
                 assert_never(op)
-
-
-def side_by_side(one: Array) -> list[Array] | None:
-    """The numbers that a vector is made of, if it is made of numbers."""
-    inner = [x for part in one.args if isinstance(part.op, Expand) for x in part.args]
-    alone = len(inner) == len(one.args) and not any(x.order for x in inner)
-    return inner if alone else None
 
 
 def _pairs(one: Array, left: tuple[int, ...], right: tuple[int, ...]) -> str:
