@@ -27,6 +27,7 @@ from tensorgen.arrays.operations import (
     Variable,
 )
 from tensorgen.arrays.places import WHOLE, At, Limit, Part, Slice
+from tensorgen.arrays.reading import length
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -38,6 +39,9 @@ from tensorgen.arrays.statements import (
     reads,
     rebuilt,
 )
+
+LONGEST_LISTED = 96
+"""Characters of a number in a list, which takes two lines there at most."""
 
 
 def filled_directly(code: Code) -> Code:
@@ -160,6 +164,7 @@ def _list(found: list[Statement], name: str) -> None:
         not _is_full(entries, begun.value)
         or len(entries) != begun.value.dims[0].constant
         or any(one.weak or one.order or one.kind != "float" for one in numbers)
+        or any(length(one) > LONGEST_LISTED for one in numbers)
         or any(name in reads(operands(one)) for one in between)
         or name in reads(numbers)
         or not all(_leaves(one, _memory(numbers)) for one in between)
