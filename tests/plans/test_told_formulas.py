@@ -53,7 +53,7 @@ LONG_IN_GALLERY = {
     "transformer": ["loss_grad"],
     "truss": ["response_jac", "u_objective_grad"],
 }
-"""Where a result has no formula of six lines with all names told, nor terms of three."""
+"""Where a result has no formula of six lines, all names told, nor terms of three."""
 
 NOTATION = (
     *(*FUNCTIONS, *ELEMENTWISE, *OPERATORS, "grad", "jac", "hess", "argmin"),
