@@ -12,7 +12,6 @@ from tensorgen.emit.layout import parsed
 
 _TYPES = ("Any", "ClassVar", "Generic", "NamedTuple", "Self", "TypeAlias", "TypeVar")
 _STANDARD = {
-    "copy": "from copy import copy",
     "inspect": "import inspect",
     "math": "import math",
     **{

@@ -26,7 +26,7 @@ def sizes() -> Iterator[tuple[Path, str]]:
 
 
 def in_blocks(path: Path, size: str) -> Source:
-    """An example whose rows of a size come in blocks, and what names a row with them."""
+    """An example whose rows of a size come in blocks, with what names a row of them."""
     text = path.read_text("utf-8")
     along = {
         str(x.shape[0]): x.name
