@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from tensorgen.errors import Faults, fail
+from tensorgen.errors import Faults, Span, fail
 from tensorgen.ir.dims import Dim
 from tensorgen.lang.affine import affine_form, size_form
 from tensorgen.lang.binding_calls import bounded, is_range
@@ -140,7 +140,8 @@ class Reach:
                 fail(message, member.span)
 
     def _given(self, index: Index) -> tuple[Dim, Dim] | None:
-        """The range that a left side states."""
+        """The range that left sides state: those that do end at one step."""
+        found: dict[Dim, tuple[Dim, Span]] = {}
         for name, side in self.sides.items():
             place = side.places[self.members[name].axis]
             if place.given is not None:
@@ -148,8 +149,14 @@ class Reach:
                 self.record.merge(note_range(e, index, place.given))
                 low, high = e.ranges.bounds[index]
                 if not (low.terms or high.terms):
-                    return low.const, high.const
-        return None
+                    found.setdefault(high.const, (low.const, side.span))
+        if len(found) > 1:
+            (top, (_, first)), (end, (_, second)), *_ = found.items()
+            t, marks = index.name, [(first, f"up to {top}"), (second, f"up to {end}")]
+            message = f"what steps together goes up to {top} and up to {end}"
+            hint = f"state one range of '{t}'; an entry one later is {t} + 1 on the left"
+            fail(message, second, marks=marks, hint=hint)
+        return next(((low, top) for top, (low, _) in found.items()), None)
 
     def _read(self, low: int) -> list[tuple[Dim, Dim]]:
         """The range up to the last entry that is read by its place: `x[:T]`, `x[T]`."""

@@ -63,3 +63,19 @@ def test_the_last_entry_that_is_read_is_the_last_step() -> None:
 def test_what_is_read_whole_says_nothing(expr: str) -> None:
     with pytest.raises(SpecError, match="nothing determines how far 't' goes"):
         tensorgen.generate(EPIDEMIC.replace("EXPR", expr))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_steps_together_states_one_range(first: bool) -> None:
+    lines = ["mid[t=range(T - 1)] = 2*u[t]", "u[t=range(1, T)] = u[t - 1] + mid[t - 1]"]
+    lines = ["u[0] = u0", *(lines if first else lines[::-1])]
+    text = (
+        "tensorgen: 1\ninputs: {u0: scalar, y: [T]}\nfunctions:\n  f:\n    where: |\n"
+        + "".join(f"      {line}\n" for line in lines)
+        + "    expr: sum(u) + sum(y)\n"
+    )
+    with pytest.raises(SpecError) as caught:
+        tensorgen.generate(text)
+    (found,) = caught.value.diagnostics
+    assert "what steps together goes up to T" in found.message
+    assert len(found.marks) == 2
