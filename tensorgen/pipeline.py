@@ -33,7 +33,7 @@ from tensorgen.plans.constrained_plans import plan_constrained
 from tensorgen.plans.planner import Planner, known_sizes
 from tensorgen.plans.problem_plans import plan_problem
 from tensorgen.plans.remarks import hurried, remarks
-from tensorgen.plans.row_pieces import pieces, rows_of
+from tensorgen.plans.row_pieces import pieces, refusals, rows_of
 from tensorgen.spec.externals import check_backends
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
@@ -91,7 +91,8 @@ def compile_spec(
         x for own in zip(plans, rows, strict=True) for x in (*own[0], *pieces(own[1]))
     ]
     late = hurried(effort.late, program.generated) if effort.late else ()
-    for remark in (*program.remarks, *late, *remarks(planned, known_sizes(spec))):
+    told = (*program.remarks, *late, *refusals(spec, rows))
+    for remark in (*told, *remarks(planned, known_sizes(spec))):
         note(remark)
     texts = dict[str, str]()
     warn = cache(note)  # once, whatever the backends

@@ -165,8 +165,8 @@ class _User:
             return
         lagrange = np.ones(getattr(problem, "m", 0))
         known = {**values, "v": v, "d": v, "lagrange": lagrange}
-        # What a problem is over blocks is a class of the module.
-        for part in sorted({*_public(type(problem))} - {"pack", "over"}):
+        # Over blocks it is a class of the module; samples are like it.
+        for part in sorted({*_public(type(problem))} - {"pack", "over", "sample"}):
             told = f"{name}.{part}"
             method = self.tried(told, partial(getattr, problem, part))
             if callable(method):

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     help="Print the graph of computations as Graphviz DOT.",
 )
 @click.option("--steps", "shape", flag_value="steps", help="Print what each pass did.")
+@click.option(
+    "--blocks", metavar="DIM", help="Print what blocks of rows of a dim give."
+)
 @click.option("--html", metavar="FILE", help="Write all of it to a page.")
 @click.option(
     "--svg", metavar="FILE", help="Draw the graph of computations (needs Graphviz)."
@@ -46,6 +49,7 @@ def command(
     backend: str,
     mode: str | None,
     shape: str | None,
+    blocks: str | None,
     html: str | None,
     svg: str | None,
     force: bool,
@@ -54,6 +58,10 @@ def command(
     form: str,
 ) -> int:
     """Explain the functions of SPEC, or of FUNCTION: formulas, costs, statements."""
+    if blocks is not None:
+        return _told_of_blocks(
+            Voice(quiet, form=form), spec, blocks, mode, allow_external
+        )
     to_stdout = shape is not None or (html is None and svg is None)
     if form != FORMATS[0] and to_stdout:
         raise click.UsageError(
@@ -70,6 +78,26 @@ def command(
             sys.exit(WRONG)
     finally:
         voice.finish()
+    return FINE
+
+
+def _told_of_blocks(
+    voice: Voice, spec: str, size: str, mode: str | None, allow_external: bool
+) -> int:
+    """Print what blocks of rows give, or report what is wrong."""
+    from tensorgen.explanation.row_rounds import row_rounds
+    from tensorgen.explanation.subjects import UnknownFunctionError
+
+    settings, text = read_settings(Path(spec).absolute().parent), None
+    source = voice.read(spec)
+    if source is not None:
+        with voice.progress([spec]), voice.working(source, UnknownFunctionError):
+            allowed = allow_external or settings.allow_external
+            text = row_rounds(source, size, mode or settings.mode or MODES[0], allowed)
+    voice.finish()
+    if text is None:
+        sys.exit(WRONG)
+    streams.write(text)
     return FINE
 
 

@@ -10,8 +10,9 @@ from functools import lru_cache
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.layout import parsed
 
-_TYPES = ("Any", "ClassVar", "Generic", "NamedTuple", "TypeAlias", "TypeVar")
+_TYPES = ("Any", "ClassVar", "Generic", "NamedTuple", "Self", "TypeAlias", "TypeVar")
 _STANDARD = {
+    "copy": "from copy import copy",
     "inspect": "import inspect",
     "math": "import math",
     **{

@@ -28,7 +28,8 @@ class BlockedFunction:
     `methods` are in pieces, by the names of kinds. Of the data some are `blocked`, and
     others `known` to all blocks. `counts` has the arguments that are numbers of all
     rows, the array of each and its axis; `first` is what the number of a block's first
-    row is called. A Hessian is of the type `hessian`.
+    row is called. A Hessian is of the type `hessian`. What random blocks give is
+    `biased` for a reason, if for any.
     """
 
     function: str
@@ -40,6 +41,7 @@ class BlockedFunction:
     counts: Mapping[str, tuple[str, int]]
     first: str = ""
     hessian: str = ""
+    biased: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Over:
     known: str
     hessian: str
     hvp: bool
+    biased: str
 
 
 def over(own: BlockedFunction) -> Over:
@@ -88,4 +91,5 @@ def over(own: BlockedFunction) -> Over:
         f"{{{known}}}",
         own.hessian if HESSIAN.name in own.methods else "",
         HVP.name in own.methods,
+        own.biased,
     )

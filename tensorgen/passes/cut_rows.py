@@ -34,6 +34,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import carry_names, of_others, sizes_of
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.passes.row_places import Place, RowAxis, RowsRefused, latest
 from tensorgen.passes.views import degree
 
@@ -330,6 +331,9 @@ class RowCut:
             if self.axis.axis_of(node) is not None:
                 raise RowsRefused(node, f"'{node.operator}' makes rows")
             return Held(Place("everywhere", rounds), made)
+        if is_recurrence(node):
+            self._check_steps(node)
+            return Held(Place("rows", rounds), made)
         if self._is_batch(node, axes):
             return Held(Place("rows", rounds), made)
         if row.params == ("axes",):
@@ -345,6 +349,17 @@ class RowCut:
                 self._visit([other])
                 return self._held[other]
         raise RowsRefused(node, f"'{node.operator}' needs all rows at once", OF_CALLS)
+
+    def _check_steps(self, node: Call) -> None:
+        """Refuse steps that are along the rows, or that do not leave rows apart."""
+        steps = Recurrence.of(node).steps
+        if self.axis.has(steps.count):
+            raise RowsRefused(node, "it steps from row to row")
+        inner = RowCut(self.graph, self.axis, self.called)
+        inner.cut(steps.roots)
+        alone = not (inner.totals or inner.counts or inner.first)
+        if not alone or self.axis.axis_of(node) is None:
+            raise RowsRefused(node, "each of its steps needs all rows")
 
     def _top(self, node: Call) -> Input:
         """The total of the largest entries, above which exponentials are added up."""

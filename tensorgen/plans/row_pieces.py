@@ -25,7 +25,7 @@ from tensorgen.emit import function_preamble
 from tensorgen.emit.interface import Function, Parameter, every, given
 from tensorgen.emit.returned import annotation
 from tensorgen.emit.row_blocks import VALUE_AND_GRADIENT, BlockedFunction, Pieces
-from tensorgen.errors import Faults, Text
+from tensorgen.errors import Faults, Remark, Text
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -34,6 +34,7 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     Size,
+    Sum,
     children,
     inputs_of,
     topological,
@@ -112,7 +113,6 @@ class RowPlanner:
         taken |= {
             s for p in every(planned.parameters) for d in p.dims for s in d.symbols
         }
-        taken |= {*self.graph.names.values()}
         self.names = Names(taken)
         self.known: dict[Node, Node] = {}
         self.more: dict[str, Node] = {}
@@ -524,6 +524,7 @@ def _blocked(
     methods: dict[str, Pieces] = {}
     counts: dict[str, str] = {}
     hessian, firsts = "", set[str]()
+    ways = list[RowFunction]()
     for name in (VALUE_AND_GRADIENT, HESSIAN.name, HVP.name):
         own = found.get(name)
         if own is None:
@@ -534,6 +535,7 @@ def _blocked(
             (r.start.name if r.start else None, r.partial.name) for r in own.rounds
         )
         methods[name] = Pieces(tuple(rounds), own.finish.name)
+        ways.append(own)
         counts |= own.counts
         firsts |= {own.first} - {""}
         if name == HESSIAN.name:
@@ -544,6 +546,7 @@ def _blocked(
     rows = [p for p in data if any(map(axis.has, p.dims)) or p.sparse]
     if firsts and axis.size not in counts.values():
         counts = {f"all_{axis.size}": axis.size, **counts}
+    biased = next(filter(None, map(_bias, ways)), "")
     axes = {str(d): (p.name, k) for p in rows for k, d in enumerate(p.dims)}
     ranked = sorted(counts.items(), key=lambda row: row[1] != axis.size)
     told = {name: axes[size] for name, size in ranked}
@@ -557,4 +560,37 @@ def _blocked(
         told,
         next(iter(firsts), ""),
         hessian,
+        biased,
     )
+
+
+def _bias(row: RowFunction) -> str:
+    """Why random blocks give no unbiased results, if they do not."""
+    if len(row.rounds) > 1:
+        return f"{row.whole.name} takes several passes over the rows"
+    totals = {x for own in row.rounds for x in own.partial.root_names}
+    for step in (x for own in row.rounds for x in own.steps):
+        if step != "add":
+            return f"{row.whole.name} is more than a sum over rows"
+    powers: dict[Node, int] = {}
+    for node in topological(row.finish.plan.roots if row.finish else ()):
+        below = [powers[x] for x in children(node)]
+        if isinstance(node, Input):
+            powers[node] = int(node.name in totals)
+        elif isinstance(node, Product):
+            powers[node] = sum(below)
+        else:
+            powers[node] = max(below, default=0) * (1 if isinstance(node, Sum) else 2)
+    if max(powers.values(), default=0) > 1:
+        return f"{row.whole.name} is no linear function of its sums over rows"
+    return ""
+
+
+def refusals(
+    spec: Spec, rows: Iterable[Iterable[RowFunction | Refused]]
+) -> Iterator[Remark]:
+    """What to report of functions that have no pieces, and need none."""
+    for row in (one for own in rows for one in own):
+        if isinstance(row, Refused) and spec.blocks is not None:
+            place = row.whole.source.spec.name_text.span()
+            yield Remark(row.told, place, "no-blocks")
