@@ -2,8 +2,8 @@
 
     python examples/beyond_memory/by_random_blocks.py
 
-A block gives an unbiased gradient; what it gives more at a point than at an anchor where
-all blocks are known has little variance near there (Johnson and Zhang 2013, SVRG).
+A block gives an unbiased gradient; what it gives more at a point than at an anchor,
+where all blocks are known, has little variance near there (Johnson and Zhang 2013).
 """
 
 from typing import Any

@@ -6,6 +6,8 @@ All ranks run the same method on the same totals, and so take the same steps. Th
 that is printed does not depend on how many ranks there are.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from mpi4py import MPI
 from rows_in_files import arguments, digest, files, module, newton
@@ -26,12 +28,9 @@ def main() -> str:
     paths = files(options.folder, options.rows, options.columns)
     blocks = npy_rows(paths, nbytes=int(options.block * 1e6))
     loss = model.LossProblem.over(blocks, map=mpi_map(comm))
-    for iteration, value, norm, v in newton(loss, np.zeros(options.columns), 1e-9):
-        if first:
-            print(f"{iteration:3d}   {value:.12f}   {norm:9.2e}")
-    found = digest(loss, v)
-    if first:
-        print(found)
+    tell: Callable[[str], object] = print if first else str  # one rank speaks for all
+    found = digest(loss, newton(loss, np.zeros(options.columns), tell))
+    tell(found)
     return found
 
 

@@ -1,7 +1,7 @@
 """Fit on processes, or on the workers of Dask: the same bits as in one process.
 
-    python examples/beyond_memory/on_workers.py
-    python examples/beyond_memory/on_workers.py --engine dask --workers 4
+python examples/beyond_memory/on_workers.py
+python examples/beyond_memory/on_workers.py --engine dask --workers 4
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,9 @@ def workers(engine: str, count: int) -> Iterator[Any]:
         from distributed import Client, LocalCluster
 
         with (
-            LocalCluster(count, threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(
+                count, threads_per_worker=1, dashboard_address=None
+            ) as cluster,
             Client(cluster) as client,
         ):
             yield dask_map(client)
@@ -44,8 +46,7 @@ def main(given: list[str] | None = None) -> tuple[str, str]:
     blocks = npy_rows(paths, nbytes=int(options.block * 1e6))
     with workers(options.engine, options.workers) as over_workers:
         loss = model.LossProblem.over(blocks, map=over_workers)
-        for iteration, value, norm, v in newton(loss, np.zeros(options.columns), 1e-9):
-            print(f"{iteration:3d}   {value:.12f}   {norm:9.2e}")
+        v = newton(loss, np.zeros(options.columns))
         theirs = digest(loss, v)
     with threadpool_limits(1):  # as each worker has
         ours = digest(model.LossProblem.over(blocks), v)

@@ -16,8 +16,6 @@ from rows_in_files import arguments, files, module, newton
 
 from tensorgen.engines import npy_rows
 
-SMALL = 1e-9  # norm of the gradient
-
 
 def main(given: list[str] | None = None) -> Any:
     """Fit; return the coefficients."""
@@ -41,12 +39,14 @@ def main(given: list[str] | None = None) -> Any:
 
     loss = model.LossProblem.over(blocks, map=counted)
     start = time.perf_counter()
-    for iteration, value, norm, _v in newton(loss, np.zeros(options.columns), SMALL):
-        seconds = time.perf_counter() - start
-        print(f"{iteration:3d}   {value:.12f}   {norm:9.2e}   {seconds:8.2f} s")
+
+    def tell(line: str) -> None:
+        print(f"{line}   {time.perf_counter() - start:8.2f} s", flush=True)
+
+    v = newton(loss, np.zeros(options.columns), tell)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{passes} passes over the rows, at most {peak:.2f} GiB resident")
-    return _v
+    return v
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import hashlib
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import tensorgen
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent.parent / "build" / "beyond_memory"
 AT_ONCE = 50_000  # rows that are made at a time
+SMALL = 1e-9  # norm of the gradient at a minimum
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
@@ -26,7 +27,9 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--block", type=float, default=0.5, help="megabytes a block")
-    parser.add_argument("--folder", type=Path, default=BUILD, help="for module and data")
+    parser.add_argument(
+        "--folder", type=Path, default=BUILD, help="for module and data"
+    )
     return parser
 
 
@@ -66,14 +69,14 @@ def files(folder: Path, rows: int, columns: int) -> dict[str, Path]:
     return paths
 
 
-def newton(loss: Any, v: Any, small: float) -> Iterator[tuple[int, float, float, Any]]:
-    """Yield iteration, value, norm of the gradient and point, until that is small."""
+def newton(loss: Any, v: Any, tell: Callable[[str], object] = print) -> Any:
+    """Return the minimum; tell iteration, value and norm of the gradient on the way."""
     f, g = loss.fun_and_grad(v)
     for iteration in range(50):
         norm = float(np.linalg.norm(g))
-        yield iteration, float(f), norm, v
-        if norm <= small:
-            return
+        tell(f"{iteration:3d}   {f:.12f}   {norm:9.2e}")
+        if norm <= SMALL:
+            break
         d = -loss.hess(v).solve(g)
         step, slope = 1.0, float(g @ d)
         while True:
@@ -83,6 +86,7 @@ def newton(loss: Any, v: Any, small: float) -> Iterator[tuple[int, float, float,
                 break
             step /= 2
         v, f, g = v + step * d, trial, gradient
+    return v
 
 
 def digest(loss: Any, v: Any) -> str:

@@ -1,4 +1,4 @@
-"""A module in a file that workers import, rows for it, and a digest of what it gives."""
+"""A module in a file that workers import, rows for it, and a digest of all it gives."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ functions:
 
 
 def written(folder: Path) -> ModuleType:
-    """Write the module to a folder that this process and those it starts import from."""
+    """Write the module to a folder from which this process and its workers import."""
     (folder / f"{NAME}.py").write_text(tensorgen.generate(SPEC), encoding="utf-8")
     return imported(folder)
 
@@ -80,7 +80,9 @@ def digest(module: ModuleType, blocks: Sequence[Any], map: Any = map) -> str:
 class OfBlock:
     """A block that does something before it gives its rows, once for a marker."""
 
-    def __init__(self, block: Any, deed: Callable[[], Any], marker: Path | None) -> None:
+    def __init__(
+        self, block: Any, deed: Callable[[], Any], marker: Path | None
+    ) -> None:
         self.block, self.deed, self.marker = block, deed, marker
 
     def __call__(self) -> Any:

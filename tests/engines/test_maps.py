@@ -79,7 +79,7 @@ def test_processes_have_the_same_digest(given: Given, together: int | None) -> N
 def test_an_error_that_cannot_be_sent_is_told(given: Given) -> None:
     with executor_map(partial(ProcessPoolExecutor, 2)) as over_processes:
         blocks = spoilt(given, logistic.spoil_unsent)
-        with pytest.raises(BlockError, match="block 5: .*Unsent: rows and columns"):
+        with pytest.raises(BlockError, match=r"block 5: .*Unsent: rows and columns"):
             logistic.digest(given.module, blocks, over_processes)
 
 
@@ -135,7 +135,7 @@ def test_dask_has_the_same_digest(
     given: Given, client: Any, together: int | None
 ) -> None:
     over_workers = dask_map(client, together=together)
-    # Arrays that Dask sends by itself are at odd addresses, where products go around BLAS.
+    # Arrays that Dask sends itself are at odd addresses: their products go around BLAS.
     for blocks in given.blocks, logistic.held():
         assert logistic.digest(given.module, blocks, over_workers) == given.digest
     names_the_block(given, over_workers)
@@ -192,7 +192,9 @@ def test_ray_has_the_same_digest(given: Given) -> None:
             _temp_dir=folder,
         )
         try:
-            assert logistic.digest(given.module, given.blocks, ray_map()) == given.digest
+            assert (
+                logistic.digest(given.module, given.blocks, ray_map()) == given.digest
+            )
             names_the_block(given, ray_map())
         finally:
             ray.shutdown()
