@@ -32,6 +32,7 @@ gc.set_threshold(2_000_000, 20, 20)
 
 CHECKED = (
     *("tests/check/", "tests/cli/", "tests/test_golden.py", "tests/test_documents.py"),
+    "tests/row_blocks/",
     *("tests/hostile/test_slice.py", "tests/test_found_programs.py"),
     *("tests/test_random_programs.py", "tests/test_structures.py"),
 )

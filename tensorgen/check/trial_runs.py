@@ -188,7 +188,8 @@ class _User:
             self.tried(f"{name}(...).{part}", partial(method, value, part))
         for names, block in getattr(value, "blocks", {}).items():
             self.use(f"{name}(...).blocks[{names}]", block)
-        for sign, multiple in MULTIPLES.items():
+        scales = hasattr(value, "__rmul__")
+        for sign, multiple in MULTIPLES.items() if scales else ():
             self.tried(f"{sign}{name}(...)", partial(multiple, value))
 
     def tried(self, name: str, call: Call) -> Value:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, PROBLEM, VALUE, camel
+from tensorgen.calculus.kinds import GRADIENT, HVP, PROBLEM, VALUE, camel
 from tensorgen.emit.interface import Parameter, arranged
 from tensorgen.emit.text import docstring, paragraph
 from tensorgen.ir.dims import tuple_text
 
 VALUE_AND_GRADIENT = f"{VALUE.name}_and_{GRADIENT.name}"
+BY_PASSES = "_HessianByPasses"
+"""The class of a Hessian parts of which stay with their rows: it is multiplied by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +29,10 @@ class BlockedFunction:
 
     `methods` are in pieces, by the names of kinds. Of the data some are `blocked`, and
     others `known` to all blocks. `counts` has the arguments that are numbers of all
-    rows, the array of each and its axis; `first` is what the number of a block's first
-    row is called. A Hessian is of the type `hessian`. What random blocks give is
-    `biased` for a reason, if for any.
+    rows, the array of each and its axis, `sides` other sizes, `own_sides` those that
+    are a block's own; `first` is what the number of a block's first row is called. A
+    Hessian is of the type `hessian`. What random blocks give is `biased` for a reason,
+    if for any.
     """
 
     function: str
@@ -42,6 +45,8 @@ class BlockedFunction:
     first: str = ""
     hessian: str = ""
     biased: str = ""
+    sides: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    own_sides: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class Over:
     hessian: str
     hvp: bool
     biased: str
+    sides: str
+    own_sides: str
 
 
 def over(own: BlockedFunction) -> Over:
@@ -69,7 +76,6 @@ def over(own: BlockedFunction) -> Over:
     plain, keyword = arranged(own.known)
     named = [p.declared for p in (*plain, *keyword)]
     names = ", ".join(p.name for p in own.blocked)
-    counts = (f'"{x}": ("{of}", {axis})' for x, (of, axis) in own.counts.items())
     known = ", ".join(f'"{p.name}": {p.name}' for p in (*plain, *keyword))
     return Over(
         f"{camel(own.function)}Over",
@@ -84,12 +90,20 @@ def over(own: BlockedFunction) -> Over:
         ),
         tuple_text([f'"{name}"' for name in own.wrt]),
         [(name, way.rounds, way.finish) for name, way in own.methods.items()],
-        f"{{{', '.join(counts)}}}" if own.counts else "",
+        _places(own.counts),
         own.first,
         ", ".join(["*", *named, "map: Any = map"]),
         "".join(f", {p.name}={p.name}" for p in (*plain, *keyword)),
         f"{{{known}}}",
-        own.hessian if HESSIAN.name in own.methods else "",
+        own.hessian,
         HVP.name in own.methods,
         own.biased,
+        _places(own.sides),
+        _places(own.own_sides),
     )
+
+
+def _places(told: Mapping[str, tuple[str, int]]) -> str:
+    """The arrays and axes that tell sizes, as the text of a dictionary."""
+    rows = (f'"{x}": ("{of}", {axis})' for x, (of, axis) in told.items())
+    return f"{{{', '.join(rows)}}}" if told else ""

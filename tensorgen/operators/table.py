@@ -173,7 +173,8 @@ class Operator:
     The last `matrix_axes` are those of a matrix, and all before them a batch. A block
     of entries gives what `of_block` makes of a call over them, of none as well; what
     blocks give is joined by the function `step` of two. One that is no such reduction
-    is local `by_reductions` that are.
+    is local `by_reductions` that are. Where entries of the result follow from parts of
+    arguments, `subscripts` say which, as those of einsum do.
     """
 
     name: str
@@ -203,3 +204,4 @@ class Operator:
     of_block: Callable[[Graph, Call], Node] | None = None
     step: str = ""
     by_reductions: Callable[[Graph, Call], Node] | None = None
+    subscripts: str = ""

@@ -371,11 +371,21 @@ class RowCut:
         return found
 
     def _is_batch(self, node: Call, axes: Sequence[int | None]) -> bool:
-        """Whether rows are matrices of their own."""
-        behind = OPERATORS[node.operator].matrix_axes
-        own = self.axis.axis_of(node)
-        return bool(behind) and all(
-            axis == own and axis is not None and axis < x.order - behind
+        """Whether each row of the result follows from one row of the arguments."""
+        row, own = OPERATORS[node.operator], self.axis.axis_of(node)
+        if own is None:
+            return False
+        if row.subscripts:
+            given, _, out = row.subscripts.partition("->")
+            labels = {
+                names[axis]
+                for names, axis in zip(given.split(","), axes, strict=True)
+                if axis is not None
+            }
+            read = sum(out[own] in names for names in given.split(","))
+            return labels == {out[own]} and read == 1
+        return bool(row.matrix_axes) and all(
+            axis == own and axis < x.order - row.matrix_axes
             for axis, x in zip(axes, node.args, strict=True)
         )
 

@@ -104,25 +104,28 @@ class RowAxis:
         self, node: Product, one: Constraint, rows: Mapping[int, set[int]]
     ) -> None:
         """Refuse a constraint of rows unless it is of what one row looks up."""
-        for atom, _ in one.form.terms:
-            if not isinstance(atom, Lookup):
-                if atom in rows:
-                    numbered = len(one.form.terms) == 1
-                    why = "rows by their number" if numbered else "other rows"
-                    raise RowsRefused(node, f"it reads {why}", OF_NUMBERS)
-            elif self.names_rows(atom.node):
-                hint = ""
-                if isinstance(atom.node, Input):
-                    size = atom.node.dims[0] if atom.node.order else "E"
-                    name = atom.node.name
-                    hint = (
-                        f"'blocks: {{{self.size}: {{{size}: {name}}}}}' promises that"
-                    )
-                    hint += f" entries of {name} come with the row that it names"
-                raise RowsRefused(node, "an index array picks rows by number", hint)
+        atoms = [atom for atom, _ in one.form.terms]
+        for atom in atoms:
+            if isinstance(atom, Lookup) and self.names_rows(atom.node):
+                raise RowsRefused(
+                    node,
+                    "an index array picks rows by number",
+                    self._promise(atom.node),
+                )
+        for atom in atoms:
+            if not isinstance(atom, Lookup) and atom in rows:
+                why = "rows by their number" if len(atoms) == 1 else "other rows"
+                raise RowsRefused(node, f"it reads {why}", OF_NUMBERS)
         own = {id(rows[x]) for x in one.form.labels if x in rows}
         if len(own) > 1:
             raise RowsRefused(node, "it compares pairs of rows")
+
+    def _promise(self, node: Node) -> str:
+        """What a spec says of entries that come with the row which they name."""
+        if not isinstance(node, Input) or node.order != 1:
+            return ""
+        text = f"'blocks: {{{self.size}: {{{node.dims[0]}: {node.name}}}}}'"
+        return f"{text} promises that entries come with the row that {node.name} names"
 
     def names_rows(self, node: Node) -> bool:
         """Whether the entries of an index array are numbers of rows."""

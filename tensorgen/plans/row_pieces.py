@@ -22,9 +22,14 @@ from functools import partial
 from tensorgen import check
 from tensorgen.calculus.kinds import HESSIAN, HVP, VALUE, Kind, camel, result_name
 from tensorgen.emit import function_preamble
-from tensorgen.emit.interface import Function, Parameter, every, given
+from tensorgen.emit.interface import Function, Parameter, every, given, sizes_among
 from tensorgen.emit.returned import annotation
-from tensorgen.emit.row_blocks import VALUE_AND_GRADIENT, BlockedFunction, Pieces
+from tensorgen.emit.row_blocks import (
+    BY_PASSES,
+    VALUE_AND_GRADIENT,
+    BlockedFunction,
+    Pieces,
+)
 from tensorgen.errors import Faults, Remark, Text
 from tensorgen.ir.nodes import (
     Call,
@@ -530,7 +535,10 @@ def _blocked(
         if own is None:
             continue
         if own.finish is None or own.rows is not None:
-            return None
+            if name != HESSIAN.name:
+                return None
+            hessian = BY_PASSES if HVP.name in found else ""
+            continue
         rounds = (
             (r.start.name if r.start else None, r.partial.name) for r in own.rounds
         )
@@ -561,7 +569,27 @@ def _blocked(
         next(iter(firsts), ""),
         hessian,
         biased,
+        _sides(ways, [*told, *axis.sizes]),
+        {x: axes[x] for x in axis.sizes if x in _asked(ways)},
     )
+
+
+def _asked(ways: Iterable[RowFunction]) -> set[str]:
+    """The sizes that pieces take as arguments."""
+    pieces = (x for own in ways for x in own.pieces)
+    return {p.name for x in pieces for p in sizes_among(x.parameters)}
+
+
+def _sides(
+    ways: Sequence[RowFunction], others: Collection[str]
+) -> dict[str, tuple[str, int]]:
+    """The arrays and axes that tell sizes which pieces take, but for some others."""
+    asked, found = _asked(ways) - {*others}, dict[str, tuple[str, int]]()
+    for p in (p for own in ways for p in given(own.whole.parameters)):
+        for k, dim in enumerate(p.dims):
+            if str(dim) in asked:
+                found.setdefault(str(dim), (p.name, k))
+    return found
 
 
 def _bias(row: RowFunction) -> str:

@@ -22,8 +22,11 @@ def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]
     return args[0].dims[0], args[1].dims[0]
 
 
-def _row(name: str, call: str, word: str) -> Operator:
-    return Operator(name, _dims, (), call, word=word, internal=True)
+def _row(name: str, call: str, word: str, third: str = "") -> Operator:
+    subscripts = f"ik,jk{third}->ij"
+    return Operator(
+        name, _dims, (), call, word=word, internal=True, subscripts=subscripts
+    )
 
 
 ROWS = tuple(
@@ -31,10 +34,10 @@ ROWS = tuple(
     for name, word in ((SQUARED, "sq_dists"), (PLAIN, "distances"))
     for row in (
         _row(name, f"_{name}({{0}}, {{1}})", word),
-        _row(f"scaled_{name}", f"_{name}({{0}}, {{1}}, {{2}})", word),
+        _row(f"scaled_{name}", f"_{name}({{0}}, {{1}}, {{2}})", word, ",k"),
     )
 )
-ROWS += (_row(METRIC, f"_{METRIC}({{0}}, {{1}}, {{2}})", "sq_dists"),)
+ROWS += (_row(METRIC, f"_{METRIC}({{0}}, {{1}}, {{2}})", "sq_dists", ",kk"),)
 NAMES = tuple(row.name for row in ROWS)
 
 _DISTANCES = '''

@@ -1,0 +1,70 @@
+"""The self-check holds what blocks give against all rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tensorgen.errors import InternalError, Source
+from tensorgen.passes import cut_rows
+from tensorgen.passes.cut_rows import RowCut
+from tensorgen.pipeline import compile_spec
+from tests.row_blocks.models import MODELS
+
+
+def compiled(name: str) -> str:
+    source = Source("a.yaml", MODELS[name].spec("value, gradient"))
+    (text,) = compile_spec(source, ["numpy"], "cross-country").values()
+    return text
+
+
+@pytest.mark.parametrize("name", ["logistic", "soft maximum", "ratings"])
+def test_what_is_right_passes(name: str) -> None:
+    assert "def f_finish(" in compiled(name)
+
+
+def _lost(real: Callable[..., Any]) -> Callable[..., Any]:
+    """Products of a factor less: the last of those that are multiplied."""
+
+    def multiplied(self: RowCut, node: Any, labels: Any, parts: Any) -> Any:
+        factors = [p for p in parts if p.factor is not None]
+        twice = len(factors) > 1
+        return real(
+            self,
+            node,
+            labels,
+            [p for p in parts if p is not factors[-1]] if twice else parts,
+        )
+
+    return multiplied
+
+
+def test_a_factor_that_is_lost_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = RowCut._multiplied
+    monkeypatch.setattr(RowCut, "_multiplied", _lost(real))
+    with pytest.raises(InternalError, match="does not compute what calculus states"):
+        compiled("ratings")
+
+
+@pytest.mark.parametrize("step", ["maximum", "multiply"])
+def test_a_total_that_is_joined_otherwise_is_found(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = cut_rows.Total
+
+    def joined(given: Any, of: Any, round_: int, own: str = "add", *more: Any) -> Any:
+        return real(given, of, round_, step if own == "add" else own, *more)
+
+    monkeypatch.setattr(cut_rows, "Total", joined)
+    with pytest.raises(InternalError, match="does not compute what calculus states"):
+        compiled("logistic")
+
+
+def test_rows_that_count_from_zero_in_each_block_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(RowCut, "_numbers", lambda self, node: node)
+    with pytest.raises(InternalError, match="does not compute what calculus states"):
+        compiled("numbered")
