@@ -58,7 +58,7 @@ def engines(stack: ExitStack) -> Iterator[tuple[str, list[Any]]]:
     processes = stack.enter_context(ProcessPoolExecutor(WORKERS))
     both = executor_map(processes), executor_map(processes, together=1)
     yield f"{WORKERS} processes", [*both]
-    about = {"dashboard_address": None, "silence_logs": 50}
+    about = {"dashboard_address": ":0", "silence_logs": 50}
     cluster = LocalCluster(n_workers=WORKERS, threads_per_worker=1, **about)
     client = stack.enter_context(Client(stack.enter_context(cluster)))
     both = dask_map(client), dask_map(client, together=1)  # type: ignore[assignment]

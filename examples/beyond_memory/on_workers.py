@@ -28,7 +28,7 @@ def workers(engine: str, count: int) -> Iterator[Any]:
 
         with (
             LocalCluster(
-                count, threads_per_worker=1, dashboard_address=None
+                count, threads_per_worker=1, dashboard_address=":0"
             ) as cluster,
             Client(cluster) as client,
         ):

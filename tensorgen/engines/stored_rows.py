@@ -163,8 +163,7 @@ def dask_rows(arrays: Mapping[str, Any]) -> Sequence[Callable[[], dict[str, Any]
         name: array.rechunk({k: -1 for k in range(1, array.ndim)})
         for name, array in arrays.items()
     }
+    optimize = needed("dask").optimize  # leaves of a graph what a chunk needs
     count = len(next(iter(chunks.values())))
-    return [
-        DaskBlock({name: array.blocks[k] for name, array in whole.items()})
-        for k in range(count)
-    ]
+    parts = ({name: own.blocks[k] for name, own in whole.items()} for k in range(count))
+    return [DaskBlock(*optimize(part)) for part in parts]

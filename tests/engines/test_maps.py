@@ -20,6 +20,7 @@ from tensorgen.engines import (
     BlockError,
     BrokenPoolError,
     dask_map,
+    dask_rows,
     executor_map,
     ray_map,
     spark_map,
@@ -122,7 +123,7 @@ def client() -> Iterator[Any]:
     """Two processes of Dask."""
     from distributed import Client, LocalCluster
 
-    silent = {"dashboard_address": None, "silence_logs": 60}
+    silent = {"dashboard_address": ":0", "silence_logs": 60}
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, **silent) as cluster,
         Client(cluster) as client,
@@ -139,6 +140,20 @@ def test_dask_has_the_same_digest(
     for blocks in given.blocks, logistic.held():
         assert logistic.digest(given.module, blocks, over_workers) == given.digest
     names_the_block(given, over_workers)
+
+
+def test_chunks_of_dask_arrays_are_computed_by_workers(
+    given: Given, client: Any
+) -> None:
+    import dask.array
+
+    chunks = {"X": (logistic.AT_ONCE, 3), "y": logistic.AT_ONCE}
+    arrays = {
+        name: dask.array.from_array(array, chunks[name]).map_blocks(lambda x: x + 0.0)
+        for name, array in logistic.rows().items()
+    }
+    found = logistic.digest(given.module, dask_rows(arrays), dask_map(client))
+    assert found == given.digest
 
 
 def test_workers_of_dask_that_die_are_done_without(
@@ -207,6 +222,7 @@ def test_spark_has_the_same_digest(
     from pyspark import SparkContext
 
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")  # a name may not be resolved
     paths = os.pathsep.join([str(given.folder), str(ROOT)])
     monkeypatch.setenv("PYTHONPATH", paths)
     with SparkContext("local[2]") as context:
