@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
@@ -171,11 +170,15 @@ def test_workers_of_dask_that_die_are_done_without(
 
 
 def ranks(given: Given, count: int, *more: str) -> list[str]:
-    """What each rank prints."""
+    """What each rank has found."""
+    return on_ranks(HERE / "on_ranks.py", count, str(given.folder), *more)
+
+
+def on_ranks(script: Path, count: int, *arguments: str) -> list[str]:
+    """What a script prints on that many ranks."""
     mpiexec = shutil.which("mpiexec", path=os.path.dirname(sys.executable)) or "mpiexec"
-    script = [sys.executable, str(HERE / "on_ranks.py"), str(given.folder), *more]
     run = subprocess.run(
-        [mpiexec, "-n", str(count), *script],
+        [mpiexec, "-n", str(count), sys.executable, str(script), *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -194,25 +197,17 @@ def test_all_ranks_hear_of_a_block_that_fails(given: Given) -> None:
 
 
 @absent("ray")
-def test_ray_has_the_same_digest(given: Given) -> None:
+def test_ray_has_the_same_digest(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
 
-    paths = {"PYTHONPATH": os.pathsep.join([str(given.folder), str(ROOT)])}
-    with tempfile.TemporaryDirectory() as folder:
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            log_to_driver=False,
-            runtime_env={"env_vars": paths},
-            _temp_dir=folder,
-        )
-        try:
-            assert (
-                logistic.digest(given.module, given.blocks, ray_map()) == given.digest
-            )
-            names_the_block(given, ray_map())
-        finally:
-            ray.shutdown()
+    paths = os.pathsep.join([str(given.folder), str(ROOT)])
+    monkeypatch.setenv("PYTHONPATH", paths)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        assert logistic.digest(given.module, given.blocks, ray_map()) == given.digest
+        names_the_block(given, ray_map())
+    finally:
+        ray.shutdown()
 
 
 @absent("pyspark")
