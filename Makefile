@@ -81,6 +81,7 @@ bench: $(DEV)
 	$(ONE_THREAD) $(BIN)/python benchmarks/keys.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/recurrences.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/checkpoints.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/scale.py
 	$(BIN)/python -c 'import matplotlib' 2>/dev/null || \
 	  $(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python benchmarks/suite.py; status=$$?; \

@@ -45,6 +45,7 @@ OUTSIDE = {
     "play": ("play", "explanation", "verify", "pipeline", *STAGES),
     "editor": ("editor", "explanation", *STAGES),
     "hooks": ("hooks", "cli", "pipeline", "errors", "files"),
+    "engines": ("engines",),
     "bench": ("bench", "explanation", "verify", *STAGES),
     "cli": (
         *("", "cli", "pipeline", "verify", "explanation", "bench", "editor", "play"),
