@@ -196,10 +196,3 @@ def is_sliding(one: Array) -> bool:
             return False
         case _:
             assert_never(op)
-
-
-def side_by_side(one: Array) -> list[Array] | None:
-    """The numbers that a vector is made of, if it is made of numbers."""
-    inner = [x for part in one.args if isinstance(part.op, Expand) for x in part.args]
-    alone = len(inner) == len(one.args) and not any(x.order for x in inner)
-    return inner if alone else None

@@ -2,9 +2,8 @@
 
     total = zeros(2); total[0] = a; total[1] = b; x[t + 1] = total
 
-is `x[t + 1, 0] = a; x[t + 1, 1] = b`, which makes no array a step. What is not copied
-is an array of numbers side by side, `total = array([a, b])`. An entry of a row,
-`x[t][1]`, is `x[t, 1]`, and one of `full(n, a)` is a.
+is `x[t + 1, 0] = a; x[t + 1, 1] = b`, which makes no array a step; and an entry of a
+row, `x[t][1]`, is `x[t, 1]`, and one of `full(n, a)` is a.
 """
 
 from __future__ import annotations
@@ -17,17 +16,8 @@ from fractions import Fraction
 from tensorgen.arrays.arrays import Array, array, below
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import changing
-from tensorgen.arrays.operations import (
-    Concatenate,
-    Copy,
-    Expand,
-    Fill,
-    Index,
-    Number,
-    Variable,
-)
+from tensorgen.arrays.operations import Copy, Fill, Index, Number, Variable
 from tensorgen.arrays.places import WHOLE, At, Limit, Part, Slice
-from tensorgen.arrays.reading import length
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -39,9 +29,6 @@ from tensorgen.arrays.statements import (
     reads,
     rebuilt,
 )
-
-LONGEST_LISTED = 96
-"""Characters of a number in a list, which takes two lines there at most."""
 
 
 def filled_directly(code: Code) -> Code:
@@ -145,45 +132,7 @@ def _filled(lines: Sequence[Statement], kept: set[str]) -> tuple[Statement, ...]
         found.append(line)
         if isinstance(line, Store):
             _spread(found, line, kept, uses)
-    for name in [line.name for line in found if isinstance(line, Let)]:
-        _list(found, name)
     return tuple(found)
-
-
-def _list(found: list[Statement], name: str) -> None:
-    """List the entries of a vector where it is made, if it is filled all at once."""
-    start = next(k for k, one in enumerate(found) if _binds(one, name))
-    begun, rest = found[start], found[start + 1 :]
-    entries = [one for one in rest if isinstance(one, Store) and _fills(one, name)]
-    if not (isinstance(begun, Let) and _is_zero(begun.value) and entries):
-        return
-    last = rest.index(entries[-1])
-    between = [one for one in rest[:last] if one not in entries]
-    numbers = [one.value for one in entries]
-    if (
-        not _is_full(entries, begun.value)
-        or len(entries) != begun.value.dims[0].constant
-        or any(one.weak or one.order or one.kind != "float" for one in numbers)
-        or any(length(one) > LONGEST_LISTED for one in numbers)
-        or any(name in reads(operands(one)) for one in between)
-        or name in reads(numbers)
-        or not all(_leaves(one, _memory(numbers)) for one in between)
-        or any(isinstance(one, Let) and one.value.order for one in between)
-    ):
-        return
-    at = {_position(one): one.value for one in entries}
-    parts = [array(Expand((False,)), at[k]) for k in sorted(at)]
-    whole = replace(begun, value=array(Concatenate(0), *parts))
-    found[start : start + last + 2] = [*between, whole]
-
-
-def _binds(line: Statement, name: str) -> bool:
-    return isinstance(line, Let) and line.name == name
-
-
-def _fills(line: Store, name: str) -> bool:
-    """Whether a statement stores in a variable."""
-    return isinstance(line.target.op, Variable) and line.target.op.name == name
 
 
 def _spread(
@@ -276,15 +225,12 @@ def _is_full(entries: Sequence[Store], made: Array) -> bool:
     """Whether each entry of a vector is stored."""
     if made.order != 1 or made.dims[0].constant is None:
         return False
-    return set(map(_position, entries)) - {-1} == set(range(int(made.dims[0].constant)))
-
-
-def _position(line: Store) -> int:
-    """The number of the one entry that is stored; -1 of what stores others."""
-    match line:
-        case Store(at=Index(parts=(At(Limit(k, clipped=False)),)), how="="):
-            return -1 if k.constant is None else int(k.constant)
-    return -1
+    stored = set[int | None]()
+    for one in entries:
+        match one:
+            case Store(at=Index(parts=(At(Limit(k, clipped=False)),)), how="="):
+                stored.add(k.constant)
+    return stored == set(range(int(made.dims[0].constant)))
 
 
 def _is_apart(value: Array, whole: Array, at: Index) -> bool:

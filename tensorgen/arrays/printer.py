@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from tensorgen.arrays.arithmetic_text import power, product, total
-from tensorgen.arrays.arrays import Array, side_by_side
+from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.number_text import (
     axis_argument,
     limit,
@@ -187,7 +187,7 @@ class Printer:
             return self._view(op, one, args)
         if isinstance(op, Object):
             return object_text(op, args, self.alias)
-        return self._making(op, one, args)
+        return self._making(op, args)
 
     def call(self, function: str, *arguments: str) -> Text:
         """A call of the array module."""
@@ -357,7 +357,7 @@ class Printer:
         waiting = iter(entries)
         return [_place(part, waiting) for part in op.parts]
 
-    def _making(self, op: Making, one: Array, args: list[Text]) -> Text:
+    def _making(self, op: Making, args: list[Text]) -> Text:
         texts = [arg.text for arg in args]
         match op:
             case Fill(shape=sizes, value=None):
@@ -387,9 +387,6 @@ class Printer:
                 pairs = [f"({size(a).text}, {size(b).text})" for a, b in widths]
                 joined = pairs[0] if len(pairs) == 1 else f"({', '.join(pairs)})"
                 return self.call("pad", *texts, joined)
-            case Concatenate() if (numbers := side_by_side(one)) is not None:
-                listed = ", ".join(map(self.text, numbers))
-                return self.call("array", f"[{listed}]")
             case Concatenate(axis=axis):
                 listed = f"[{', '.join(text.text for text in args)}]"
                 return self.call("concatenate", listed, f"axis={axis}" if axis else "")

@@ -42,25 +42,23 @@ class Text(NamedTuple):
 class Template:
     """How a template binds, and how tightly each of its places must be filled.
 
-    Places are told in the order of the text, an argument may stand in several of them.
     `is_call` tells that it is one call of the array module.
     """
 
     text: str
     level: Level
-    places: tuple[Level, ...]
+    places: dict[int, Level]
     counts: dict[int, int]
     helpers: tuple[str, ...]
     is_call: bool
 
     def fill(self, alias: str, arguments: Sequence[Text]) -> Text:
         """The template with arguments, for the array module called `alias`."""
-        text, levels = _ALIAS.sub(f"{alias}.", self.text), iter(self.places)
-
-        def filled(place: re.Match[str]) -> str:
-            return arguments[int(place[1])].at(next(levels))
-
-        return Text(_PLACE.sub(filled, text), self.level)
+        filled = [
+            arg.at(self.places.get(k, Level.ATOM)) for k, arg in enumerate(arguments)
+        ]
+        text = _ALIAS.sub(f"{alias}.", self.text)
+        return Text(_PLACE.sub(lambda match: filled[int(match[1])], text), self.level)
 
 
 @cache
@@ -74,13 +72,13 @@ def template(text: str) -> Template:
         for child in ast.iter_child_nodes(parent):
             if isinstance(child, ast.Name) and child.id.startswith("_arg"):
                 place = int(child.id.removeprefix("_arg"))
-                places[child.col_offset] = _required(parent, child)
+                level = _required(parent, child)
+                places[place] = max(level, places.get(place, Level.COMPARE))
                 counts[place] = counts.get(place, 0) + 1
             elif isinstance(child, ast.Name) and child.id.startswith("_"):
                 helpers[child.id] = None
     is_call = isinstance(tree, ast.Call) and ast.unparse(tree.func).startswith("np.")
-    levels = tuple(places[k] for k in sorted(places))
-    return Template(text, _level(tree), levels, counts, tuple(helpers), is_call)
+    return Template(text, _level(tree), places, counts, tuple(helpers), is_call)
 
 
 def _required(parent: ast.AST, child: ast.expr) -> Level:

@@ -52,7 +52,6 @@ def functions() -> Table:
         "finite": lambda x: jnp.where(jnp.isfinite(x), x, 0),
         "gap": lambda x, y: jnp.where(x == y, 0, x - y),
         "stated_gap": lambda x, y: jnp.where(x == y, 0, x - y),
-        "multiple": lambda x: x,
         "nonzero": lambda x: x + (x == 0),
     }
 

@@ -299,10 +299,6 @@ class Library(Walks):
     _np_reshape = staticmethod(np.reshape)
     _np_ravel = staticmethod(np.ravel)
     _np_concatenate = staticmethod(np.concatenate)
-
-    def _np_array(self, numbers: Sequence[Array]) -> Array:
-        return np.stack([self.field.of(x) for x in numbers])
-
     _np_hstack = staticmethod(np.hstack)
 
     def _filled(self, shape: Any, value: int, dtype: Any) -> Array:

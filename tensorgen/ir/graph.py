@@ -65,8 +65,6 @@ class Graph:
         self._maps: dict[Hashable, Node] = {}
         self._constants: dict[Hashable, Node] = {}
         self.names: dict[Node, str] = {}
-        self.multiples: dict[Node, tuple[Fraction, str]] = {}
-        """By which numbers values are what the user named, and the names."""
         self.suggestions: dict[Node, str] = {}
         self.derived: dict[Node, str] = {}
         """What derivatives are called where no word says what they are."""
@@ -311,16 +309,9 @@ class Graph:
     def name(self, node: Node, name: str) -> Node:
         """Give a value the user's name; the first stays, and no pass looks into it."""
         self.names.setdefault(node, name)
-        if isinstance(node, Product) and node.factors and abs(node.coefficient) != 1:
-            whole = self.scale(node, 1 / node.coefficient)
-            self.multiples.setdefault(whole, (node.coefficient, name))
         if view := turned(node):
             self.suggest(view[0], name)
         return node
-
-    def is_kept(self, node: Node) -> bool:
-        """Whether the user named a value, or a multiple of it."""
-        return node in self.names or node in self.multiples
 
     def suggest(self, node: Node, name: str) -> None:
         """Say what to call a value, no mere number, if it gets a statement."""

@@ -91,13 +91,6 @@ def carry_names(graph: Graph, old: Node, new: Node) -> None:
         graph.derived.setdefault(new, graph.derived[old])
     for remark in graph.remarks.get(old, ()):
         graph.remark(new, remark)
-    if old in graph.multiples:
-        number, name = graph.multiples[old]
-        if isinstance(new, Product) and new.factors and new.coefficient != 1:
-            number, new = number * new.coefficient, graph.scale(
-                new, 1 / new.coefficient
-            )
-        graph.multiples.setdefault(new, (number, name))
 
 
 def with_factors(graph: Graph, node: Product, factors: Sequence[Ref]) -> Node:

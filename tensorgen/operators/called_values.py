@@ -23,7 +23,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.whole_words import function_word, word_of
-from tensorgen.operators.word_shapes import BESIDE, JACOBIAN, TANGENT, fits
+from tensorgen.operators.word_shapes import JACOBIAN, TANGENT, fits
 from tensorgen.operators.words import DEEPEST
 
 
@@ -37,12 +37,7 @@ def call_derivative(graph: Graph, form: str, node: Node, derivative: Node) -> No
     if derivative in graph.stated:
         return
     if node in graph.names:
-        named = {*graph.names.values()}
-        for shape in filter(None, (form, BESIDE.get(form))):
-            # `m_dot` may be what the user computes: the tangent of m is none of it.
-            if (name := shape.format(graph.names[node])) not in named:
-                graph.suggest(derivative, name)
-                break
+        graph.suggest(derivative, form.format(graph.names[node]))
         return
     # What some entries of an array are called says nothing of their derivative.
     if isinstance(node, Product) and node.constraints:

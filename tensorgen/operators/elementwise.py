@@ -162,8 +162,6 @@ _ROWS = (
         spelled="{0}",
         ends=(0, 0),
     ),
-    # The number itself, as the user named it: no coefficient of it moves outside.
-    Row("multiple", ("1",), expand="x", traits="odd internal", spelled="{0}"),
     # What divides where there may be nothing to add up.
     Row("nonzero", ("1",), "_nonzero({0})", traits="odd internal", spelled="{0}"),
     Row(

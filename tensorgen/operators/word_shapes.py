@@ -42,8 +42,6 @@ POWERS = {
 _SQUARED = "_squared"
 ADJOINT, TANGENT, JACOBIAN = "d_{}", "{}_dot", "jac_{}"
 """What derivatives are called after what they are of."""
-BESIDE = {ADJOINT: "{}_bar", TANGENT: "d{}"}
-"""What they are called where the user calls something else what these say."""
 TIMES = {"neg_": Fraction(-1), "twice_": Fraction(2), "half_": Fraction(1, 2)}
 """Words for multiples, which are said of what comes after them."""
 MULTIPLES = tuple(map(Fraction, ("1", "-1", "2", "1/2", "-2", "-1/2")))
@@ -88,8 +86,7 @@ def multiple(word: str, times: Fraction | int) -> str | None:
 def is_derivative(word: str) -> bool:
     """Whether a word says of what a value is the derivative, or its negative."""
     word = word.removeprefix("neg_")
-    told = (ADJOINT, TANGENT, JACOBIAN, BESIDE[ADJOINT])
-    forms = (form.partition("{}") for form in told)
+    forms = (form.partition("{}") for form in (ADJOINT, TANGENT, JACOBIAN))
     return any(word.startswith(a) and word.endswith(b) for a, _, b in forms)
 
 

@@ -150,8 +150,6 @@ class CostModel:
                 return 0.0
             case Sum():
                 return self.size(node.dims) * len(node.terms)
-            case Map(function="multiple"):
-                return 0.0
             case Map():
                 return self.size(node.dims)
             case Call(operator=name) if work := OPERATORS[name].work:
@@ -198,8 +196,6 @@ class CostModel:
                 read = ENTRY.planned * len(node.terms)
                 read += TURNED.planned * turned_terms(node)
                 return CALL.planned + self.size(node.dims) * read
-            case Map(function="multiple"):
-                return 0.0
             case Map(function=function):
                 own = price_table.of_function(function).planned
                 return CALL.planned + own * self.size(node.dims)

@@ -58,7 +58,6 @@ from tensorgen.passes.sharing.share_sums import share_sums
 from tensorgen.passes.sharing.share_values import share_values
 from tensorgen.passes.sharing.spread_last import spread_last
 from tensorgen.passes.sharing.turn_walks import turn_walks
-from tensorgen.passes.sharing.use_named import use_named
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.prices.limits import STEPS_TO_COMPRESS, STEPS_TO_SHARE
 
@@ -453,12 +452,5 @@ PASSES = (
         needs="products in their last order: stable forms do not know the slope",
         ends="each pair leaves a factor less",
         run=_each(pair_slopes),
-    ),
-    Pass(
-        "use_named",
-        law="0.1 * a * f + 0.2 * b * f = a * y + 2 * b * y for a named y = 0.1 * f",
-        needs="products in their last order: to stable forms a name would say nothing",
-        ends="each value is tried once",
-        run=_each(use_named),
     ),
 )

@@ -97,7 +97,6 @@ def _made() -> Table:
         "finite": lambda x: x,
         "gap": lambda x, y: mp.mpf(0) if x == y else x - y,
         "stated_gap": lambda x, y: mp.mpf(0) if x == y else x - y,
-        "multiple": lambda x: x,
         "nonzero": lambda x: x if x else mp.mpf(1),
         "acosh1p": lambda x: mp.acosh(1 + x),
         "one_minus_square": lambda x: (1 - x) * (1 + x),

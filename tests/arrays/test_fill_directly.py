@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,10 +13,8 @@ import tensorgen
 from tensorgen.arrays.arrays import array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.fill_directly import composed, filled_directly
-from tensorgen.arrays.operations import Copy, Fill, Index, Number
+from tensorgen.arrays.operations import Copy, Index, Number
 from tensorgen.arrays.places import WHOLE, At, Entries, Limit, Slice
-from tensorgen.arrays.printer import Printer
-from tensorgen.arrays.statement_text import statement_text
 from tensorgen.arrays.statements import Let, Statement, Store
 from tensorgen.ir.dims import Dim
 from tests.made import source
@@ -152,56 +149,3 @@ def test_what_is_copied_before_it_changes_is_copied_there(name: str) -> None:
     assert filled_directly(copied_and_changed(changes[0])).statements[0] == changes[0]
     kept = copied_and_changed(*changes)
     assert filled_directly(kept) == kept
-
-
-LISTED = """tensorgen: 1
-inputs: {p: [4], u0: [2], h: scalar, obs: [T]}
-definitions: |
-  rate(u) = stack([p[0]*u[0] - p[1]*u[0]*u[1], p[2]*u[0]*u[1] - p[3]*u[1]])
-functions:
-  f:
-    where: |
-      u[0] = u0
-      u[t=range(1, T)] = u[t - 1] + h*rate(u[t - 1] + h/2*rate(u[t - 1]))
-    expr: sum((u[t, 0] - obs[t])**2, t)
-    wrt: p
-    emit: [value]
-"""
-
-
-def test_numbers_side_by_side_are_listed_where_the_vector_is_made() -> None:
-    text = source(tensorgen.generate(LISTED), "f")
-    loop = text[text.index("for t in") :]
-    assert loop.count("np.array([") + loop.count("np.array(\n") == 2
-    assert "np.zeros(2" not in text
-    m = tensorgen.load(LISTED)
-    p, u, h, obs = np.array([1, 0.3, 0.2, 0.8]), np.array([2.0, 1]), 0.1, np.ones(6)
-
-    def rate(u: Any) -> Any:
-        return np.array(
-            [p[0] * u[0] - p[1] * u[0] * u[1], p[2] * u[0] * u[1] - p[3] * u[1]]
-        )
-
-    state, total = u, (u[0] - 1) ** 2
-    for _ in range(5):
-        state = state + h * rate(state + h / 2 * rate(state))
-        total += (state[0] - 1) ** 2
-    assert m.f(p=p, u0=u, obs=obs, h=h) == pytest.approx(total, rel=1e-12)
-    given = {"p": p, "u0": u, "obs": obs, "h": h}
-    single = {x: np.asarray(own, np.float32) for x, own in given.items()}
-    assert m.f(**single).dtype == np.float32
-
-
-def test_a_vector_with_a_number_of_python_is_filled() -> None:
-    zeros = array(Fill((Dim.of(2),), 0, "float"))
-    made = variable("y", (Dim.of(2),))
-    values = variable("a", ()), array(Number(Fraction(1)))
-    stores = [
-        Store(made, Index((At(Limit(Dim.of(k))),), ()), (), "=", one)
-        for k, one in enumerate(values)
-    ]
-    code = Code((Let("y", zeros), *stores), (made,), ())
-    assert filled_directly(code) == code
-    plain = [replace(stores[0]), replace(stores[1], value=variable("b", ()))]
-    (line,) = filled_directly(Code((Let("y", zeros), *plain), (made,), ())).statements
-    assert statement_text(Printer("np"), line) == "y = np.array([a, b])"

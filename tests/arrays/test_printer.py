@@ -189,9 +189,3 @@ def test_new_axes_stand_in_the_brackets_of_a_slice(
     marks = tuple(slice(None) if kept else None for kept in old)
     plain = eval(text(part), {"A": value})[marks]
     assert eval(expected, {"A": value}).tolist() == plain.tolist()
-
-
-def test_an_argument_has_parentheses_where_a_place_asks_for_them() -> None:
-    assert text(array(Elementwise("xlog_ratio"), PRODUCT, a)) == (
-        "_xlogy(a * b, (a * b) / a)"
-    )

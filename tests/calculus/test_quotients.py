@@ -208,19 +208,3 @@ functions:
     x = np.arange(6.0).reshape(2, 3)
     expected = 2 * x.mean(axis=1, keepdims=True) / 3 + 0 * x
     np.testing.assert_allclose(module.f_grad(x), expected)
-
-
-@pytest.mark.parametrize(
-    "where",
-    [
-        ["r = norm(x, axis=1)", "u[i, k] = x[i, k] / r[i]"],
-        ["u[i, k] = x[i, k] / norm(x[i, a], a)"],
-        ["u = x / sqrt(sum(x**2, axis=1, keepdims=True))"],
-    ],
-)
-def test_unit_rows_are_read_whether_or_not_their_norm_has_a_name(
-    where: list[str],
-) -> None:
-    text = code(spec(where, "sum((u @ u.T)**4)"), "_f_grad")
-    assert "u" in text and "_inverse" not in text
-    assert "x**2" not in text and "x_squared" not in text

@@ -127,7 +127,7 @@ OTHERS = {
     "log_ndtr_between",
     "between_slope",
     "between_rise",
-    *("gap", "stated_gap", "nonzero", "finite", "multiple"),
+    *("gap", "stated_gap", "nonzero", "finite"),
     "between_bend",
     "between_twist",
     "between_fall",

@@ -146,18 +146,3 @@ def test_a_cross_product_is_no_laplacian() -> None:
     heat = "tensorgen: 1\ninputs: {u: [n, n]}\nfunctions:\n  f: sum(tanh(RING)**2)\n"
     ring = "4*u[1:-1, 1:-1] - u[2:, 1:-1] - u[:-2, 1:-1] - u[1:-1, 2:] - u[1:-1, :-2]"
     assert "laplacian_u" in generate(heat.replace("RING", ring))
-
-
-def test_a_tangent_does_not_bear_the_users_name_of_another_value() -> None:
-    text = generate("""tensorgen: 1
-inputs: {x: [n], y: [n]}
-functions:
-  f:
-    where: |
-      m = sinh(x)
-      m_dot = exp(-m)*y
-    expr: stack([m*y, m_dot])
-    wrt: x
-    emit: [jvp]
-""")
-    assert "m_dot_2" not in text and "    dm = " in text

@@ -352,15 +352,3 @@ def test_what_a_slice_is_scaled_by_cancels() -> None:
     text = statements("sum(log(2 * pi * x[1:]))")
     assert text.count("np.pi") == 1  # in the value
     assert "grad[1:] = 1 / x[1:]" in text
-
-
-@pytest.mark.parametrize(
-    "expr",
-    ["sum(log(x)**2)", "sum((log(x) - v)**2)", "sum(log(x)/x)", "sum(x**-2*log(x))"],
-)
-def test_a_reciprocal_is_never_0_beside_a_logarithm(expr: str) -> None:
-    assert "_xlogy" not in statements(expr)
-
-
-def test_x_log_of_one_over_x_has_no_ratio() -> None:
-    assert "/ 1" not in statements("sum(x*log(1/x))")

@@ -76,15 +76,6 @@ functions:
     wrt: x
     emit: [hessian]
 """
-RATES = """
-inputs: {v: [n], m: [n]}
-functions:
-  f:
-    where: a = 0.1*exp(v/20)
-    expr: sum((a*(1 - m) - m)**2)
-    wrt: v
-    emit: [value]
-"""
 FIELD = """
 dims: {n: 128, m: 128}
 inputs: {phi: [n, m], h: [n, m], eps: scalar, dx: scalar}
@@ -417,7 +408,6 @@ PASSES = (
     ("clip_selections", HUBER),
     ("turn_signs", SIGNS),
     ("pair_slopes", SLOPES),
-    ("use_named", RATES),
 )
 RULES = (
     ("spell_scalings", (EXAMPLES / "deep_equilibrium.yaml").read_text("utf-8")),

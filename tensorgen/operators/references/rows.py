@@ -232,7 +232,6 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "finite": lambda x: x,
     "gap": lambda x, y: x - y,
     "stated_gap": lambda x, y: x - y,
-    "multiple": lambda x: x,
     "nonzero": lambda x: x + (x == 0),
     "acosh1p": acosh1p,
     "log2": lambda x: np.log(x) / np.log(2.0),

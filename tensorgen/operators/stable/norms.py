@@ -37,8 +37,7 @@ def pow(graph: Graph, args: Args) -> Ref | None:
         return _power_of_norm(graph, base, e)
     if not is_call(base, "norm") or e % 2:
         return None
-    if e < 0 and (base.node in graph.stated or base.node in graph.names):
-        # It is there, and derivatives divide by it.
+    if e < 0 and base.node in graph.names:  # it is there, and derivatives divide by it
         return None
     return power(graph, _squares(graph, base), e / 2)
 

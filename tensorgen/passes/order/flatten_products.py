@@ -93,7 +93,7 @@ def _round(
         return found
 
     # A name keeps what is formed together, but does not make it formed.
-    named = {x for x in _formed(roots, order) if context.graph.is_kept(x)}
+    named = _formed(roots, order) & context.graph.names.keys()
     known = Round(context, effort, named, set(), rewritten)
     applied = _applied(roots, order)
     return renew(context.graph, roots, visit)

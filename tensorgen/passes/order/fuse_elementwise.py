@@ -32,7 +32,7 @@ def fuse_elementwise(context: Context, roots: Sequence[Node]) -> list[Node]:
         return (
             isinstance(inner, Product)
             and uses[inner] <= 1
-            and not graph.is_kept(inner)
+            and inner not in graph.names
             and is_elementwise(inner)
             and set(ref.labels) == set(range(node.order))
         )
