@@ -180,18 +180,8 @@ class Indexer:
         ]
 
     def mask(self, constraint: Constraint) -> Operand:
-        """A constraint as an array of booleans over its labels.
-
-        Of whole numbers `a >= b + 1` is `b < a`.
-        """
+        """A constraint as an array of booleans over its labels."""
         kind, form = constraint
-        strict = form.const.terms[-1:] == (((), -1),)
-        if kind == "ge" and strict and (len(form.terms) > 1 or form.const != -1):
-            return self._compared("<", -form - 1)
-        return self._compared("==" if kind == "eq" else ">=", form)
-
-    def _compared(self, sign: str, form: Affine) -> Operand:
-        """How a form compares with 0: what is positive in it with what is not."""
         block = sorted(form.labels)
         left = [(a, c) for a, c in form.terms if c > 0]
         right = [(a, -c) for a, c in form.terms if c < 0]
@@ -199,7 +189,7 @@ class Indexer:
         low = Affine(tuple(left), sum((c for c in const if c.terms[0][1] > 0), ZERO))
         high = Affine(tuple(right), sum((-c for c in const if c.terms[0][1] < 0), ZERO))
         sides = [self._sum(side, block) for side in (low, high)]
-        return made(Compare(sign), tuple(block), *sides)
+        return made(Compare("==" if kind == "eq" else ">="), tuple(block), *sides)
 
     # Positions by index arrays
 

@@ -106,7 +106,7 @@ class _Solver:
             self.pending = [c for c in self.pending if not self._settled(c)]
             best = self._best()
             if best is None:
-                self.solution.masks = sorted(self.pending, key=_looked_up_at)
+                self.solution.masks = self.pending
                 return self.solution
             self._solve_for(*best)
 
@@ -199,15 +199,6 @@ class _Solver:
             [_substituted(f, label, form) for f in forms] for forms in solution.reads
         ]
         solution.writes = [_substituted(f, label, form) for f in solution.writes]
-
-
-def _looked_up_at(mask: Constraint) -> list[int]:
-    """The order of masks: entries of index arrays are compared in one, for all places.
-
-    Else entries at `[start, stop]` and at `[stop, start]` had each a mask of their own.
-    """
-    atoms = (atom for atom, _ in mask.form.terms)
-    return [atom.node.serial for atom in atoms if isinstance(atom, Lookup)]
 
 
 def _substituted(form: Affine, label: Label, by: Affine) -> Affine:

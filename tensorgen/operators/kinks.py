@@ -128,7 +128,6 @@ ROWS = (
             f"{{0}} {sign} {{1}}",
             boolean=True,
             conditions=(0, 1) if sign in "&|" else (),
-            traits="commutes" if sign in ("==", "!=", "&", "|") else "",
             word="mask",
         )
         for name, sign in (

@@ -163,16 +163,13 @@ def _off_diagonal(whole: Term, other: Term) -> Term | None:
 
 
 def _of_stencil(terms: Sequence[Term], word: NameOf) -> Iterator[str]:
-    """Yield words for entries of an array less those of its neighbours.
-
-    The neighbours count alike: a cross product has as many terms of either sign.
-    """
+    """Yield words for entries of an array less those of its neighbours."""
     numbers = sorted((term.coefficient for term in terms), key=abs)
     names = {word(term.node) for term in terms}
     if len(names) > 1 or None in names or sum(numbers) != 0:
         return
     (name,) = names
-    if len(numbers) > 2 and {*numbers[:-1]} == {numbers[0]}:
+    if {abs(number) for number in numbers[:-1]} == {abs(numbers[0])}:
         yield f"laplacian_{name}" if len(terms) > 3 else f"second_diff_{name}"
 
 

@@ -1,7 +1,7 @@
 """What a node is with products of products opened, and sums of sums.
 
 Nodes of one flat pattern have equal values, however their factors are grouped: up to
-the order of axes, and up to a number. `2*b - 2*a` is -2 times `a - b`.
+the order of axes, and products up to a number.
 """
 
 from __future__ import annotations
@@ -10,17 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Map,
-    Node,
-    Product,
-    Ref,
-    Sum,
-    Term,
-    children,
-    once,
-    topological,
-)
+from tensorgen.ir.nodes import Map, Node, Product, Sum, children, once, topological
 from tensorgen.ir.patterns import Pattern, pattern_of
 from tensorgen.ir.rebuild import merged, with_operands
 from tensorgen.ir.views import opened
@@ -51,17 +41,19 @@ def _counted(node: Node) -> int:
         case Product(factors=factors, constraints=constraints):
             return len(constraints) + sum(flat_number(ref.node) for ref in factors)
         case Sum(terms=terms):
-            return sum(map(_of_term, terms))
+            return sum(_of_term(x.node, x.coefficient) for x in terms)
         case Map(function=function, args=args):
             return hash((function, *(flat_number(ref.node) for ref in args)))
         case _:
             return hash(("leaf", node.serial))
 
 
-def _of_term(term: Term) -> int:
-    if isinstance(term.node, Sum):
-        return flat_number(term.node)
-    return hash(("term", flat_number(term.node)))
+def _of_term(node: Node, times: Fraction) -> int:
+    if isinstance(node, Sum):
+        return sum(_of_term(x.node, times * x.coefficient) for x in node.terms)
+    if isinstance(node, Product):
+        times *= node.coefficient
+    return hash((times, flat_number(node)))
 
 
 def flat_pattern(graph: Graph, node: Node) -> tuple[Pattern | Node, Fraction]:
@@ -73,19 +65,10 @@ def flat_pattern(graph: Graph, node: Node) -> tuple[Pattern | Node, Fraction]:
 
 
 def _of_flat(node: Node) -> tuple[Pattern | Node, Fraction]:
-    match node:
-        case Product(factors=(Ref(Sum() as one, labels),), constraints=()) if sorted(
-            labels
-        ) == [*range(node.order)]:
-            key, names = pattern_of(one)
-            axes = tuple(labels[x] for x in names if isinstance(x, int))
-            return Pattern(key, axes), node.coefficient
-        case Product(coefficient=coefficient):
-            return pattern_of(node), coefficient or Fraction(1)
-        case Sum():
-            return pattern_of(node), Fraction(1)
-        case _:
-            return node, Fraction(1)
+    if not isinstance(node, Product | Sum):
+        return node, Fraction(1)
+    scale = node.coefficient if isinstance(node, Product) else Fraction(1)
+    return pattern_of(node), scale or Fraction(1)
 
 
 def flat(graph: Graph, root: Node) -> Node:
@@ -101,7 +84,7 @@ def flat(graph: Graph, root: Node) -> Node:
 
 def _opened(graph: Graph, node: Node) -> Node:
     if isinstance(node, Sum):
-        return _unscaled(graph, merged(graph, node, lambda inner: True))
+        return merged(graph, node, lambda inner: True)
     if not isinstance(node, Product):
         return node
     count, chosen = len(node.factors), list[int]()
@@ -112,13 +95,3 @@ def _opened(graph: Graph, node: Node) -> Node:
                 return node
             chosen.append(k)
     return opened(graph, node, chosen) if chosen else node
-
-
-def _unscaled(graph: Graph, node: Node) -> Node:
-    """A sum as a number times one whose first coefficient is 1."""
-    if not isinstance(node, Sum) or node.terms[0].coefficient == 1:
-        return node
-    scale, axes = node.terms[0].coefficient, range(node.order)
-    terms = [(x.coefficient / scale, x.node, x.labels) for x in node.terms]
-    one = graph.sum(axes, terms, dict(enumerate(node.dims)))
-    return graph.product(axes, [(one, axes)], coefficient=scale)

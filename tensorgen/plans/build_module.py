@@ -349,9 +349,8 @@ class ModuleBuilder:
         """
         planned, source = made.planned, made.planned.source
         own = planned.kind.beside or (planned.kind is VALUE and not source.results)
-        if own:  # its parts are functions too
+        if own:  # its parts are functions too; the text of the function is its value
             return function
-        # The text of the function tells its value, beside derivatives as well.
         names = self.visible(source)
         teller = Teller(
             names,
@@ -362,7 +361,6 @@ class ModuleBuilder:
         told = [
             teller.equations(result)
             for result in results_of(function, made, lead, names)
-            if source.results or result.name != source.spec.name
         ]
         texts = [line for row in told for line in row or ()]
         return replace(

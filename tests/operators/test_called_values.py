@@ -132,17 +132,3 @@ def test_a_multiple_of_a_derivative_by_a_size_says_so() -> None:
 def test_the_sum_of_a_product_is_not_called_the_sum_of_a_factor() -> None:
     expr = "sin((X @ w) @ (y*exp(z)*cosh(y)))*cos((X @ w) @ (y*exp(z)*cosh(y)))"
     assert not [x for x in names(bound("", expr)) if x.startswith("sum_")]
-
-
-def test_a_cross_product_is_no_laplacian() -> None:
-    given = (
-        "tensorgen: 1\ninputs: {q: [4], a: [m, 3]}\nfunctions:\n  f:\n    where: |\n"
-    )
-    where = "      s = q[0]\n      v = q[1:]\n"
-    rest = (
-        "    expr: 2*s*cross(v, a) + s**2 * a\n    wrt: q\n    emit: [dense_jacobian]"
-    )
-    assert "laplacian" not in generate(given + where + rest)
-    heat = "tensorgen: 1\ninputs: {u: [n, n]}\nfunctions:\n  f: sum(tanh(RING)**2)\n"
-    ring = "4*u[1:-1, 1:-1] - u[2:, 1:-1] - u[:-2, 1:-1] - u[1:-1, 2:] - u[1:-1, :-2]"
-    assert "laplacian_u" in generate(heat.replace("RING", ring))

@@ -15,7 +15,6 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.functions.function_table import FUNCTIONS
 from tensorgen.pipeline import compile_spec
 from tests.goldens import text
-from tests.made import generate, source
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECS = sorted((ROOT / "examples").glob("*.yaml"))
@@ -126,18 +125,3 @@ def bound(function: ast.FunctionDef, own: dict[str, ast.FunctionDef]) -> Iterato
             elif isinstance(node, ast.Name) and node.id in own and node.id not in seen:
                 seen.add(node.id)
                 waiting.append(own[node.id])
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        "f[i]: {expr: 'a[i] + k * sum(sin(x[j] - x[i]), j)'",
-        "f: {expr: 'a + k * sum(sin(x - x[:, None]), axis=1)'",
-        "f: {expr: 'stack([sin(x) * a, k * x])'",
-    ],
-)
-def test_a_value_beside_a_derivative_is_told_once(function: str) -> None:
-    spec = "tensorgen: 1\ninputs: {x: [n], a: [n], k: scalar}\nfunctions:\n  "
-    made = generate(f"{spec}{function}, wrt: [x], emit: [jvp]}}\n")
-    told = source(made, "f_jvp").split('"""')[1]
-    assert len(re.findall(r"^ +f(?:\[.*?\])? =", told, re.MULTILINE)) == 1

@@ -199,11 +199,7 @@ class Symmetry:
         return found
 
     def _map(self, node: Map, swap: Swap, depth: int) -> int | None:
-        renaming, row = _renaming(swap), ELEMENTWISE[node.function]
-        if row.has("commutes"):
-            turned = Counter(_renamed(ref, renaming) for ref in node.args)
-            if turned == Counter(node.args):
-                return 1
+        renaming = _renaming(swap)
         signs = [self._ref(ref, renaming, depth) for ref in node.args]
         if None in signs:
             return None
@@ -215,6 +211,7 @@ class Symmetry:
             if exponent is None or exponent.denominator != 1:
                 return None
             return 1 if exponent % 2 == 0 else -1
+        row = ELEMENTWISE[function]
         return 1 if row.has("even") else -1 if row.has("odd") else None
 
 

@@ -7,8 +7,7 @@ covariance, a matrix for each parameter. Before derivatives are taken this must 
 done, since entries of a symmetric input are independent.
 Each use is turned at most once, so the pass ends after one round. Where both axes are
 summed, `u[r] * S[r, s] * w[s]` and `w[r] * S[r, s] * u[s]` are one node;
-so they are where deltas say which entries of S are meant. Beside an array that has
-both axes S is read as that is: `G.T * S` is the transpose of `G * S`.
+so they are where deltas say which entries of S are meant.
 """
 
 from __future__ import annotations
@@ -32,16 +31,12 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
             if symmetry.parity(node, (b, a)) == 1:
                 yield b, a
 
-    def turned(
-        node: Node, labels: tuple[Label, ...], beside: Sequence[Ref]
-    ) -> tuple[Label, ...]:
-        if len(labels) < 2 or (labels == tuple(sorted(labels)) and not beside):
+    def turned(node: Node, labels: tuple[Label, ...]) -> tuple[Label, ...]:
+        if len(labels) < 2 or labels == tuple(sorted(labels)):
             return labels
         own = list(labels)
         for a, b in swaps(node):
             own[a], own[b] = sorted((own[a], own[b]))
-            if any(_is_turned(x, own[a], own[b]) for x in beside):
-                own[a], own[b] = own[b], own[a]
         return tuple(own)
 
     def pairs(node: Product) -> dict[tuple[Label, Label], dict[int, Ref]]:
@@ -71,8 +66,7 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
     def visit(node: Node) -> Node:
         if not isinstance(node, Product | Sum | Map):
             return node
-        beside = [x for x in _unsorted(node) if not any(swaps(x.node))]
-        refs = [Ref(x, turned(x, labels, beside)) for x, labels in refs_of(node)]
+        refs = [Ref(x, turned(x, labels)) for x, labels in refs_of(node)]
         if isinstance(node, Product):
             found = with_factors(graph, node, refs)
             return one_of_two(found) if isinstance(found, Product) else found
@@ -81,16 +75,3 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
         return of_others(graph, node, range(node.order), refs, sizes_of(node))
 
     return rebuild(graph, roots, visit)
-
-
-def _unsorted(node: Node) -> list[Ref]:
-    """The factors of a product, if several, whose labels are not in the usual order."""
-    if not isinstance(node, Product) or len(node.factors) < 2:
-        return []
-    return [x for x in node.factors if [*x.labels] != sorted(x.labels)]
-
-
-def _is_turned(ref: Ref, first: Label, second: Label) -> bool:
-    """Whether an array has two labels, and the second one before the first."""
-    at = ref.labels
-    return first in at and second in at and at.index(second) < at.index(first)

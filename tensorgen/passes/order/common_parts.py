@@ -4,8 +4,6 @@ factors   A * D + B * D = (A + B) * D
 masks     a * [i < j] + b * [i < j] = (a + b) * [i < j]
 scatters  d[i] * sum_l u[l] * delta(i, a[l]) + sum_l w[l] * delta(i, a[l])
               = sum_l (d[a[l]] * u[l] + w[l]) * delta(i, a[l])
-patterns  u[l] * delta(i, a[l]) * delta(j, b[l]) + w[l] * (the same deltas)
-              = (u[l] + w[l]) * delta(i, a[l]) * delta(j, b[l])
 """
 
 from __future__ import annotations
@@ -15,19 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tensorgen.ir.constraints import normal
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import (
-    Constraint,
-    Label,
-    Lookup,
-    Node,
-    Sum,
-    delta,
-    labels_of,
-)
+from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Sum, delta
 from tensorgen.ir.views import Name, View
 from tensorgen.operators.scalar import infinite
 from tensorgen.passes.cost import CostModel
@@ -190,96 +180,6 @@ def _by_rows(views: Sequence[View], at: dict[int, Name], t: int) -> View:
         found.constraints = [c for c in ties if "entry" not in c.form.labels]
         del found.sizes["entry"]
     return found
-
-
-def patterns(
-    node: Sum, views: Sequence[View], cost: CostModel, root: bool
-) -> Iterator[Common]:
-    """All that deltas and indicators say of several terms: where entries are written.
-
-    The entries have the same labels in each of them, which deltas with axes of the
-    whole alone say the place of. So a sum of no more entries than a term has is formed,
-    and written once.
-    """
-    groups: dict[object, dict[int, Sequence[Name]]] = {}
-    for t, view in enumerate(views):
-        if not _says_places(view):
-            continue
-        summed = _summed_in_order(view.constraints)
-        ties = _outside(view, summed, node.order)
-        own = {x for _, labels in view.factors for x in labels}
-        axes = frozenset(x for x in own if _is_axis(x))
-        inner = frozenset(k for k, x in enumerate(summed) if x in own)
-        sizes = tuple(view.sizes[x] for x in summed)
-        key = frozenset(ties), sizes, axes, inner
-        groups.setdefault(key, {})[t] = summed
-    for at in groups.values():
-        if len(at) > 1:
-            outside = _pattern(views, at)
-            saving = (len(at) - 1) * cost.size(outside.sizes.values())
-            without = partial(_without_pattern, views, at)
-            yield Common([*at], saving, True, outside, without)
-
-
-def _pattern(views: Sequence[View], at: dict[int, Sequence[Name]]) -> View:
-    """The deltas of terms, whose entries are laid out as the first factor with all."""
-    first, summed = next(iter(at.items()))
-    found = views[first].renamed({x: ("entry", k) for k, x in enumerate(summed)})
-    places = {x for c in found.constraints for x in c.form.labels}
-    places.update(filter(_is_axis, found.sizes))
-    own = {x for _, labels in found.factors for x in labels} & places
-    laid = (labels for _, labels in found.factors if own <= {*labels})
-    rows = [x for x in next(laid, ()) if x in own]
-    order = [x for x in dict.fromkeys([*rows, *found.sizes]) if x in places]
-    return View(constraints=found.constraints, sizes={x: found.sizes[x] for x in order})
-
-
-def _summed_in_order(constraints: Sequence[Constraint]) -> list[Name]:
-    """The summed labels of constraints, in an order that no names have a part in."""
-
-    def about(one: Constraint) -> tuple[object, ...]:
-        return one.kind, str(one.form.const), *sorted(map(told, one.form.terms))
-
-    def told(term: tuple[Any, int]) -> tuple[int, int, str]:
-        atom, coefficient = term
-        serial = atom.node.serial if isinstance(atom, Lookup) else -1
-        axes = [x if _is_axis(x) else None for x in labels_of(atom)]
-        return coefficient, serial, str(axes)
-
-    found: dict[Name, None] = {}
-    for one in sorted(constraints, key=about):
-        for atom, _ in sorted(one.form.terms, key=told):
-            found.update(dict.fromkeys(x for x in labels_of(atom) if not _is_axis(x)))
-    return [*found]
-
-
-def _outside(view: View, summed: Sequence[Name], order: int) -> list[Constraint]:
-    """The constraints of a view as they are under whatever names of labels."""
-    names = {x: order + k for k, x in enumerate(summed)}
-    return [normal(c.renamed(lambda x: names.get(x, x))) for c in view.constraints]
-
-
-def _says_places(view: View) -> bool:
-    """Whether each delta is of a label of entries, at most, and of an axis that is not.
-
-    Of two labels of entries it would leave most of their sum unread, and so would what
-    has no axis; a summed label in no delta would stay with the entries.
-    """
-    own = {x for _, labels in view.factors for x in labels}
-    tied = [{*c.form.labels} for c in view.constraints if c.kind == "eq"]
-    others = {x for c in view.constraints for x in c.form.labels}
-    free = {x for x in others & own if not _is_axis(x)}.difference(*tied)
-    writes = (
-        len(labels & own) < 2 and any(map(_is_axis, labels - own)) for labels in tied
-    )
-    return bool(tied) and not free and all(writes)
-
-
-def _without_pattern(
-    views: Sequence[View], at: dict[int, Sequence[Name]], t: int
-) -> View:
-    names = {x: ("entry", k) for k, x in enumerate(at[t])}
-    return replace(views[t], constraints=[]).renamed(names)
 
 
 def _is_axis(label: Name | Label) -> bool:

@@ -6,9 +6,8 @@ holding a fourth-order tensor: `x_b * x_d` moves outside and `M_ac` stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import chain
 
 from tensorgen.ir.dims import Dim
@@ -45,18 +44,14 @@ def factor_sum(
     *,
     kinds: Sequence[Kind] = (factors,),
     root: bool = False,
-    there: Collection[Node] = (),
-    inside: Callable[[Node], Node] | None = None,
     effort: Effort | None = None,
 ) -> Node:
     """Return a sum with what terms have in common outside, the largest saving first.
 
     Fires where the modelled cost falls. `opens` says which terms may be looked into,
-    `kinds` what may be common to them, `root` whether the sum is stored, what is
-    `there` anyway and so costs nothing, and `inside` what is done with what is left of
-    terms, else the same; `effort` is that on the graph so far. Ends: each step lowers
-    the number of factors over all terms, or of deltas, and after TRIALS_A_SUM trials no
-    second one is made of a sum.
+    `kinds` what may be common to them, `root` whether the sum is stored; `effort` is
+    that on the graph so far. Ends: each step lowers the number of factors over all
+    terms, or of deltas, and after TRIALS_A_SUM trials no second one is made of a sum.
     """
     spent = effort or Effort()
     known, before = spent.factored, spent.trials
@@ -77,9 +72,8 @@ def factor_sum(
             found = [common for common in found if common.free]
         for common in found[:CANDIDATES_A_SUM]:
             spent.trials += 1
-            better = _factored(graph, rest, common, again, inside or again, there)
-            share = SHARE_OF_FACTORED
-            if common.free or pays(graph, rest, better, cost, share, there):
+            better = _factored(graph, rest, common, again)
+            if common.free or pays(graph, rest, better, cost, SHARE_OF_FACTORED):
                 return better
             if spent.trials > before + TRIALS_A_SUM:
                 break
@@ -99,14 +93,9 @@ def _views(node: Sum, opens: Callable[[Node], bool]) -> list[View]:
 
 
 def _factored(
-    graph: Graph,
-    node: Sum,
-    common: Common,
-    again: Callable[[Node], Node],
-    inside: Callable[[Node], Node],
-    there: Collection[Node],
+    graph: Graph, node: Sum, common: Common, again: Callable[[Node], Node]
 ) -> Node:
-    """Pull what is common out of its terms, and look `inside` and at all `again`."""
+    """Pull what is common out of its terms; `again` factors what is left."""
     axes, outside = range(node.order), common.outside
     dims: dict[Name, Dim] = dict(enumerate(node.dims))
     sizes = {**outside.sizes, **dims}
@@ -115,11 +104,10 @@ def _factored(
     kept = {x: dim for x, dim in sizes.items() if x in needed}
     for rest in rests:
         rest.sizes.update(kept)
-    out: Sequence[Name] = [*kept]
+    out = [*kept]
     terms = [(1, rest.product(graph, out), out) for rest in rests]
-    out, sign, entries = _as_there(graph, out, graph.sum(out, terms, kept), there)
-    residual = inside(entries)
-    view = View(Fraction(sign), sizes={**dims, **outside.sizes})
+    residual = again(graph.sum(out, terms, kept))
+    view = View(sizes={**dims, **outside.sizes})
     view.factors += outside.factors
     view.constraints += outside.constraints
     view.add(residual, out, "residual")
@@ -129,48 +117,20 @@ def _factored(
     return again(whole) if others else whole
 
 
-def _as_there(
-    graph: Graph, out: Sequence[Name], node: Node, there: Collection[Node]
-) -> tuple[Sequence[Name], int, Node]:
-    """A sum over labels as it is there, turned or subtracted if need be.
-
-    One of negative terms is subtracted anyway.
-    """
-    if not (there and isinstance(node, Sum)) or node in there:
-        return out, 1, node
-    axes, sizes = range(node.order), dict(enumerate(node.dims))
-    less = [(-x.coefficient, x.node, x.labels) for x in node.terms]
-    for own in (axes, axes[::-1])[: 1 + (node.order == 2)]:
-        for sign, terms in (1, node.terms), (-1, less):
-            found = graph.sum(own, terms, sizes)
-            if found in there:
-                return [out[axis] for axis in own], sign, found
-    if any(x.coefficient > 0 for x in node.terms):
-        return out, 1, node
-    return out, -1, graph.sum(axes, less, sizes)
-
-
 def pays(
     graph: Graph,
     before: Node,
     after: Node,
     cost: CostModel,
     share: float,
-    there: Collection[Node] = (),
 ) -> bool:
-    """Whether the best order of another form leaves at most this share of the cost.
-
-    What is `there` is no part of the other form's.
-    """
+    """Whether the best order of another form leaves at most this share of the cost."""
 
     def found() -> bool:
         # What both need, their common factors, says nothing about either.
         ordered = order_contractions(graph, [before, after], cost, anew=False)
         first, second = only_below(*ordered)
         graph.effort.spend((len(first) + len(second)) // 8)
-        new = [node for node in second if node not in there]
-        return sum(map(cost.work, new)) < share * sum(map(cost.work, first))
+        return sum(map(cost.work, second)) < share * sum(map(cost.work, first))
 
-    if there:
-        return found()
     return cost.once((pays, before, after, share), found)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.nodes import Node, Product, Sum, topological, use_counts
+from tensorgen.ir.nodes import Node, Product, Sum, use_counts
 from tensorgen.ir.rebuild import renew
 from tensorgen.passes.context import Context
 from tensorgen.passes.order.common_parts import factors, masks
@@ -24,22 +24,13 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
 
     Fires where the modelled cost falls, in terms that nothing else needs. Nothing is
     multiplied out: a difference stays one, and one of products becomes a product with a
-    difference, which loses no more digits. A sum that is there costs nothing, so
-    `A @ x + B @ x` is `(A + B) @ x` where others read `A + B`. Formulas of single
-    entries stay as they are: `p * x * q + p * y` is finite for a tiny p and a large x,
-    `p * (x * q + y)` need not be. Ends: each step lowers the cost.
+    difference, which loses no more digits. Formulas of single entries stay as they are:
+    `p * x * q + p * y` is finite for a tiny p and a large x, `p * (x * q + y)` need not
+    be. Ends: each step lowers the cost.
     """
     graph, cost, effort = context.graph, context.cost, Effort()
     uses = use_counts(roots)
     private: set[Node] = set()
-    there = {node for node in uses if isinstance(node, Sum)}
-
-    def lowers(other: Node, node: Node) -> bool:
-        """Whether another form costs less, without sums that others than it read."""
-        own = {*topological([node])}
-        known = [x for x in topological([other]) if x in there and x not in own]
-        price = context.price([other]) - sum(map(context.work, known))
-        return price < context.price([node])
 
     def opens(node: Node) -> bool:
         """Whether a term may be looked into; those that factoring makes may."""
@@ -52,12 +43,10 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
         if isinstance(node, Sum) and len(node.terms) <= FACTORED_TERMS:
             entries = all(_is_entrywise(term.node) for term in node.terms)
             kinds = (masks,) if entries else (masks, factors)
-            factored = factor_sum(
-                graph, node, cost, opens, kinds=kinds, there=there, effort=effort
-            )
+            factored = factor_sum(graph, node, cost, opens, kinds=kinds, effort=effort)
             if factored is not node:
                 (other,) = order_contractions(graph, [factored], cost)
-                if lowers(other, node):
+                if context.price([other]) < context.price([node]):
                     found = other
         if uses[old] == 1 and (found is old or found not in uses):
             private.add(found)

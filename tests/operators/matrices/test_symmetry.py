@@ -142,13 +142,3 @@ def test_parities_of_functions_are_what_their_values_say(name: str) -> None:
     if name != "logical_not":  # which takes conditions
         row = ELEMENTWISE[name]
         assert (even, odd) == (row.has("even"), row.has("odd"))
-
-
-@pytest.mark.parametrize(
-    ("function", "even"), [("equal", True), ("not_equal", True), ("less", False)]
-)
-def test_who_is_equal_to_whom_has_no_order(function: str, even: bool) -> None:
-    graph = Graph()
-    x = graph.input("x", (N,))
-    pairs = graph.map(function, "ij", [(x, "i"), (x, "j")])
-    assert is_even(pairs) == even

@@ -8,7 +8,6 @@ import pytest
 import tensorgen
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Product
 from tensorgen.operators.calls import apply
 from tensorgen.operators.stable import StableForms
 from tensorgen.passes.context import Context
@@ -99,14 +98,3 @@ def test_the_gradient_of_a_likelihood_needs_one_product_with_the_inverse() -> No
     value, gradient = tensorgen.load(text).f_value_and_grad(k, y)
     np.testing.assert_allclose(value, y @ inverse @ y + np.linalg.slogdet(k)[1])
     np.testing.assert_allclose(gradient, inverse - np.outer(inverse @ y, inverse @ y))
-
-
-def test_beside_an_array_with_both_axes_a_symmetric_one_is_read_as_that_is() -> None:
-    graph = Graph()
-    s, g = graph.input("s", (N, N), ["symmetric"]), graph.input("g", (N, N))
-    one = graph.product("ij", [(g, "ij"), (s, "ij")])
-    two = graph.product("ij", [(g, "ji"), (s, "ij")])
-    first, second = use_symmetry(Context(graph), [one, two])
-    assert first is one
-    assert isinstance(second, Product)
-    assert {ref.labels for ref in second.factors} == {(1, 0)}

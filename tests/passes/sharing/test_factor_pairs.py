@@ -177,17 +177,3 @@ def test_a_step_multiplies_vectors_however_deep_a_difference_stands() -> None:
     np.testing.assert_allclose(
         module.f_hvp(U=U, S=S, dU=dU), (up - down) / (2 * step), atol=1e-8
     )
-
-
-def test_a_sum_that_is_there_is_applied_instead_of_its_terms() -> None:
-    graph = Graph()
-    A, B = (graph.input(name, ["n", "n"]) for name in "AB")
-    x = graph.input("x", ["n"])
-    apart = graph.add(graph.einsum("ij,j->i", B, x), graph.einsum("ij,j->i", A, x))
-    for order, signs in (("ij", (1, 1)), ("ji", (1, 1)), ("ij", (-1, -1))):
-        rows = [(c, m, "ij") for c, m in zip(signs, (A, B), strict=True)]
-        there = graph.sum(order, rows)
-        read = graph.map("exp", "ij", [(there, "ij")])
-        found, _ = factor_pairs(Context(graph), [apart, read])
-        assert there in topological([found])
-        assert contractions([found]) == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from tensorgen.ir.graph import Graph
@@ -107,18 +105,3 @@ def test_numbers_are_not_told_in_terms_of_others() -> None:
     roots = [graph.map("power_slope", "i", [(a, "i"), (x, "")]) for x in (two, zero)]
     numbers = [graph.product("", [], coefficient=x) for x in (2, 0, -1)]
     assert shared(graph, *roots, *numbers) == [*roots, *numbers]
-
-
-def test_sums_that_are_multiples_are_computed_once() -> None:
-    graph = Graph()
-    a, b = (graph.input(name, ["n", "m"]) for name in "ab")
-    with graph.without_rewrites():
-        one = graph.sum("ij", [(1, a, "ij"), (-2, b, "ij")])
-        less = graph.sum("ij", [(4, b, "ij"), (-2, a, "ij")])
-        turned = graph.sum("ji", [(Fraction(1, 2), a, "ij"), (-1, b, "ij")])
-    first, second, third = shared(graph, one, less, turned)
-    assert first is one
-    assert only_factor(second) is only_factor(third) is one
-    # Other numbers are another sum.
-    other = graph.sum("ij", [(1, a, "ij"), (2, b, "ij")])
-    assert shared(graph, one, other) == [one, other]
