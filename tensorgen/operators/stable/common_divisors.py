@@ -2,9 +2,8 @@
 
     a / s - b / s   ->   (a - b) / s
 
-Written in two ways, one quotient is one node before it is differentiated. Higher
-powers, which derivatives leave, are for the order of products to place. What has a name
-stays beside others, and so does what has fewer axes than the sum.
+Written in two ways, one quotient is one node before it is differentiated. What has a
+name stays beside others, and so does what has fewer axes than the sum.
 
 Ends: each step leaves fewer divisions.
 """
@@ -25,7 +24,7 @@ def divided_once(graph: Graph, parts: Sequence[Term]) -> list[Term] | None:
     if len(parts) < 2 or len({frozenset(term.labels) for term in parts}) > 1:
         return None
     for by in elementwise_factors(parts[0].ref)[1]:
-        if exponent(by) == -1 and all(_has(graph, term, by) for term in parts):
+        if (exponent(by) or 0) < 0 and all(_has(graph, term, by) for term in parts):
             rests = [_without(graph, term, by) for term in parts]
             whole = times(graph, total(graph, rests), by)
             return [Term(Fraction(1), *whole)]
