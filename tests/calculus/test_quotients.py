@@ -109,10 +109,10 @@ def test_columns_are_differentiated_as_an_expert_does() -> None:
 
 
 def test_scores_over_a_number_with_a_name_are_kept() -> None:
-    text = spec(*RETURNS).replace("[value, gradient, hvp]", "[gradient]")
-    own = code(text, "f_grad")
-    assert re.search(r"\bz\b", own.partition("z = ")[2])
-    assert re.search(r"/ sd\b", own)
+    text = code(spec(*RETURNS), "_f_grad")
+    assert "z_squared" in text
+    assert "parts.sd" in text
+    assert "norm" not in text
 
 
 def test_a_divisor_over_sizes_is_opened_where_that_costs_less() -> None:
