@@ -38,7 +38,6 @@ from tensorgen.operators.stable.factors import (
     DEPTH_OF_FACTORS,
     ONE,
     Factors,
-    Powers,
     collect,
     raised,
 )
@@ -236,7 +235,7 @@ def _merge_slopes(graph: Graph, product: Factors, wholes: Sequence[Whole]) -> No
         below = {norm: Factors(ONE, {norm: ONE})}
         for own in wholes:  # the norm times numbers
             if own.values == ((Ref(norm.node, (*range(norm.node.order),)), ONE),):
-                rest: Powers = {y: -f for y, f in own.sizes}
+                rest = {y: -f for y, f in own.sizes}
                 at = Ref(own.node, norm.labels)
                 below[at] = Factors(1 / own.coefficient, {at: ONE, **rest})
         for at, of in below.items():
@@ -280,7 +279,7 @@ def _folds(graph: Graph, product: Factors, whole: Whole) -> Iterator[Factors]:
         turned = 1 if e * power > 0 else -1
         at: dict[Any, Any] = dict(zip(first.labels, ref.labels, strict=True))
         placed = [
-            (Ref(x.node, tuple(at[k] for k in x.labels)), e) for x, e in whole.values
+            (Ref(x.node, tuple(map(at.get, x.labels))), e) for x, e in whole.values
         ]
         used = [(read.get(x, x), e) for x, e in placed]
         if all(_has(product.powers.get(x, ZERO), turned * e) for x, e in used):

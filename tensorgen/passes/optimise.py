@@ -184,7 +184,7 @@ PASSES = (
     ),
     Pass(
         "open_divisors",
-        law="sum_i z[i] / s = (sum_i c[i]) / s**2, where z = c / s has a name",
+        law="x / (r / n) = n * x / r for a number r / n with a name",
         needs="derivatives as they were stated, over what was named",
         ends="no such divisor is left",
         run=_each(open_divisors),
