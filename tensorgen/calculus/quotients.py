@@ -19,7 +19,6 @@ from typing import Any
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
-    Constraint,
     Node,
     Product,
     Ref,
@@ -31,13 +30,13 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import renew
 from tensorgen.ir.views import View
-from tensorgen.operators.calls import apply as call
-from tensorgen.operators.conditions.masks import with_views
-from tensorgen.operators.scalar import apply
+from tensorgen.operators.calls import apply
 from tensorgen.operators.stable.factors import (
     DEPTH_OF_FACTORS,
     ONE,
     Factors,
+    Powers,
+    Sign,
     collect,
     raised,
 )
@@ -50,11 +49,11 @@ ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Whole:
-    """A named quotient, and the powers in it: of sizes, and of all else by its axes."""
+    """A named quotient, and the powers in it of what is no size, the widest first."""
 
     node: Node
     coefficient: Fraction  # of what is opened in it
-    sizes: tuple[tuple[Ref, Fraction], ...]
+    powers: Powers
     values: tuple[tuple[Ref, Fraction], ...]
 
     @property
@@ -81,22 +80,23 @@ def named_quotients(graph: Graph, nodes: Iterable[Node]) -> list[Whole]:
 
 def _whole(graph: Graph, node: Node) -> Whole | None:
     own = Factors(ONE)
-    if not isinstance(node, Product) or node.coefficient != 1:
-        return None  # of a multiple code has another one, by another name
-    refs, constraints = _read(graph, node)
-    if constraints or any(x >= node.order for ref in refs for x in ref.labels):
+    if not isinstance(node, Product) or node.inner or node.constraints:
         return None
-    for ref in refs:
+    if node.coefficient != 1:  # code has a multiple of it, by another name
+        return None
+    for ref in node.factors:
         collect(own, ref, ONE, DEPTH_OF_FACTORS, _Named(graph))
-    powers = [(x, e) for x, e in own.powers.items() if isinstance(x, Ref)]
-    if len(powers) < len(own.powers):  # of signs there are none
+    if any(isinstance(x, Sign) for x in own.powers):
         return None
-    sizes = [(x, e) for x, e in powers if isinstance(x.node, Size)]
-    values = [(x, e) for x, e in powers if not isinstance(x.node, Size)]
+    values = [
+        (x, e)
+        for x, e in own.powers.items()
+        if isinstance(x, Ref) and not isinstance(x.node, Size)
+    ]
     values.sort(key=lambda pair: -len(pair[0].labels))
     if not values or {*values[0][0].labels} != {*range(node.order)}:
         return None
-    return Whole(node, own.coefficient, tuple(sizes), tuple(values))
+    return Whole(node, own.coefficient, own.powers, tuple(values))
 
 
 @dataclass(frozen=True)
@@ -136,40 +136,25 @@ def folded(
     are left out.
     """
     wholes = [own for own in wholes if node not in own.below]
-    if not wholes or not isinstance(node, Product):
+    if not wholes or not isinstance(node, Product) or node.constraints:
         return node
     whole = _spread(graph, node, private)
     own = Factors(whole.coefficient)
-    factors, constraints = _read(graph, whole)
-    for ref in factors:
+    for ref in whole.factors:
         collect(own, ref, ONE, DEPTH_OF_FACTORS, _Named(graph))
     if not any(e < 0 for e in own.powers.values()):
         return node
     _merge_slopes(graph, own, wholes)
     found = own
     for quotient in wholes:
-        while (after := next(_folds(graph, found, quotient), None)) is not None:
+        while (after := next(_folds(found, quotient), None)) is not None:
             found = after
     if found is own:
         return node
     refs = [raised(graph, x, e) for x, e in found.powers.items()]
-    # Of what is read by entry, no label is summed any more.
-    labels = {*range(node.order), *(x for ref in refs for x in ref.labels)}
-    labels.update(x for c in constraints for x in c.form.labels)
-    sizes = {x: whole.sizes[x] for x in labels}
+    sizes, scale = dict(enumerate(whole.sizes)), found.coefficient
     with graph.without_rewrites():
-        return graph.product(
-            range(node.order),
-            refs,
-            coefficient=found.coefficient,
-            constraints=constraints,
-            sizes=sizes,
-        )
-
-
-def _read(graph: Graph, node: Product) -> tuple[Sequence[Ref], tuple[Constraint, ...]]:
-    """The factors of a product, entries where it reads such, and what else it says."""
-    return with_views(graph, node) if node.constraints else (node.factors, ())
+        return graph.product(range(node.order), refs, coefficient=scale, sizes=sizes)
 
 
 def _spread(graph: Graph, node: Product, private: Container[Node]) -> Product:
@@ -185,10 +170,9 @@ def _spread(graph: Graph, node: Product, private: Container[Node]) -> Product:
         view = View(node.coefficient, sizes=dict(enumerate(node.sizes)))
         for k, ((x, labels), own) in enumerate(zip(node.factors, inside, strict=True)):
             view.add(own or x, labels, ("factor", k) if own else None)
-        view.constraints += node.constraints
         with graph.without_rewrites():
             found = view.product(graph, range(node.order))
-        if not isinstance(found, Product):
+        if not isinstance(found, Product) or found.constraints:
             break
         node = found
     return node
@@ -196,25 +180,21 @@ def _spread(graph: Graph, node: Product, private: Container[Node]) -> Product:
 
 def _inside(graph: Graph, node: Node, private: Container[Node]) -> Node | None:
     """The product that a factor is seen as; None where it stays."""
-    if not isinstance(node, Product) or node in graph.names:
+    if not isinstance(node, Product) or node.constraints or node in graph.names:
         return None
-    factors, constraints = _read(graph, node)
-    if constraints:
-        return None
-    inner = {x for ref in factors for x in ref.labels if x >= node.order}
-    every = {*range(node.order), *inner}
-    rows = sum({*x.labels} == every for x in factors) > 1
+    every, inner = {*range(len(node.sizes))}, {*range(node.order, len(node.sizes))}
+    rows = sum({*x.labels} == every for x in node.factors) > 1
     if node not in graph.suggestions and (node in private or rows):
         return node
-    apart = [x for x in factors if inner.isdisjoint(x.labels)]
+    apart = [x for x in node.factors if inner.isdisjoint(x.labels)]
     if not inner or not any(_divides(x) for x in apart):
         return None
     if rows:
         return node
-    rest = [x for x in factors if not inner.isdisjoint(x.labels)]
+    rest = [x for x in node.factors if not inner.isdisjoint(x.labels)]
     kept = [k for k in range(node.order) if any(k in x.labels for x in rest)]
     with graph.without_rewrites():
-        total = graph.product(kept, rest, sizes={x: node.sizes[x] for x in every})
+        total = graph.product(kept, rest, sizes=dict(enumerate(node.sizes)))
         factors = [*apart, Ref(total, tuple(kept))]
         by, sizes = node.coefficient, dict(enumerate(node.dims))
         return graph.product(range(node.order), factors, coefficient=by, sizes=sizes)
@@ -235,7 +215,7 @@ def _merge_slopes(graph: Graph, product: Factors, wholes: Sequence[Whole]) -> No
         below = {norm: Factors(ONE, {norm: ONE})}
         for own in wholes:  # the norm times numbers
             if own.values == ((Ref(norm.node, (*range(norm.node.order),)), ONE),):
-                rest = {y: -f for y, f in own.sizes}
+                rest = {y: -f for y, f in own.powers.items() if y != own.values[0][0]}
                 at = Ref(own.node, norm.labels)
                 below[at] = Factors(1 / own.coefficient, {at: ONE, **rest})
         for at, of in below.items():
@@ -255,54 +235,47 @@ def _slope(graph: Graph, ref: Ref) -> tuple[Ref, Ref | None] | None:
         return arguments(ref)[0], None
     if not (is_call(ref, "rnorm") or is_call(ref, "unit")):
         return None
-    node, scaled = ref.node, is_call(ref, "unit")
-    assert isinstance(node, Call)
-    (x,), axes = node.args, node.param("axes")
+    call, scaled = ref.node, is_call(ref, "unit")
+    assert isinstance(call, Call)
+    (x,), axes = call.args, call.param("axes")
     assert isinstance(axes, tuple)
     kept = [label for k, label in enumerate(ref.labels) if k not in axes]
     labels = tuple(kept) if scaled else ref.labels
-    norm = Ref(call(graph, "norm", [x], axes=axes), labels)
+    norm = Ref(apply(graph, "norm", [x], axes=axes), labels)
     return norm, Ref(x, ref.labels) if scaled else None
 
 
-def _folds(graph: Graph, product: Factors, whole: Whole) -> Iterator[Factors]:
-    """A product with a quotient, or 1 over it, in the place of powers, in each way.
-
-    Of what is read without what is infinite in it, the quotient is read so.
-    """
-    (first, power), *_ = whole.values
-    read = {_bare(ref): ref for ref in product.powers if isinstance(ref, Ref)}
-    for ref, own in read.items():
-        if ref.node is not first.node:
+def _folds(product: Factors, whole: Whole) -> Iterator[Factors]:
+    """A product with a quotient, or 1 over it, in the place of powers, in each way."""
+    (first, power), *others = whole.values
+    for ref, e in product.powers.items():
+        if not isinstance(ref, Ref) or ref.node is not first.node:
             continue
-        e = product.powers[own]
         turned = 1 if e * power > 0 else -1
         at: dict[Any, Any] = dict(zip(first.labels, ref.labels, strict=True))
-        placed = [
-            (Ref(x.node, tuple(map(at.get, x.labels))), e) for x, e in whole.values
-        ]
-        used = [(read.get(x, x), e) for x, e in placed]
-        if all(_has(product.powers.get(x, ZERO), turned * e) for x, e in used):
-            found = Ref(whole.node, tuple(at[axis] for axis in range(whole.node.order)))
-            if any(is_map(x, "finite") for x, _ in used):
-                found = apply(graph, "finite", found)
+        if _has(e, turned * power) and all(
+            _has(product.powers.get(_placed(x, at), ZERO), turned * own)
+            for x, own in others
+        ):
             left = replace(product, powers=dict(product.powers))
             left.coefficient /= whole.coefficient**turned
-            for x, e in (*used, *whole.sizes):
-                left.raise_by(x, -turned * e)
-            left.raise_by(found, Fraction(turned))
+            for x, own in whole.powers.items():
+                left.raise_by(
+                    _placed(x, at) if isinstance(x, Ref) else x, -turned * own
+                )
+            labels = tuple(at[axis] for axis in range(whole.node.order))
+            left.raise_by(Ref(whole.node, labels), Fraction(turned))
             if _arrays(left) <= _arrays(product):
                 yield left
-
-
-def _bare(ref: Ref) -> Ref:
-    """What is read without what is infinite in it."""
-    return arguments(ref)[0] if is_map(ref, "finite") else ref
 
 
 def _arrays(product: Factors) -> int:
     """How many powers of arrays there are: numbers come together in the end."""
     return sum(not isinstance(x, Ref) or bool(x.labels) for x in product.powers)
+
+
+def _placed(ref: Ref, at: dict[Any, Any]) -> Ref:
+    return Ref(ref.node, tuple(at[x] for x in ref.labels))
 
 
 def _has(e: Fraction, own: Fraction) -> bool:

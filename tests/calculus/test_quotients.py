@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tests.modelled import Prices
 from tests.passes.witnesses import PROFILE
 
 SPEC = """
@@ -119,55 +118,6 @@ def test_a_divisor_over_sizes_is_opened_where_that_costs_less() -> None:
     text = "tensorgen: 1" + PROFILE
     assert " v = " in code(text, "f_grad")
     assert "n_over_r_dot_r = n / r_dot_r" in code(text, "f_hess")
-
-
-INTERVALS = """
-tensorgen: 1
-inputs: {a: [m], b: [m], s: [m]}
-functions: {f: {%s, wrt: [a, s], emit: [gradient, hvp]}}
-"""
-SPELLINGS = (
-    'where: "z = (a - b) / s", expr: sum(tanh(z))',
-    "expr: sum(tanh((a - b) / s))",
-    "expr: sum(tanh(a / s - b / s))",
-)
-
-
-def test_a_quotient_of_data_without_bounds_is_kept_as_well() -> None:
-    assert "-d_z * _finite(z) / s" in code(INTERVALS % SPELLINGS[0], "f_grad")
-
-
-@pytest.mark.parametrize("text", SPELLINGS[1:])
-def test_what_terms_divide_by_is_divided_by_once(text: str) -> None:
-    assert Prices(INTERVALS % text).costs == Prices(INTERVALS % SPELLINGS[1]).costs
-
-
-PINHOLE = """
-tensorgen: 1
-inputs: {P: [3, 4], X: [4], v: [2]}
-functions:
-  f:
-    where: |
-      q = P @ X
-      u = q[:2] / q[2]
-    expr: sum((u - v)**2)
-    wrt: [P, X]
-    emit: [value, gradient]
-"""
-
-
-def test_a_division_by_an_entry_is_kept() -> None:
-    text = code(PINHOLE, "_f_grad")
-    assert "(u @ residual) / q[2]" in text
-    assert "q[2] ** 2" not in text
-    rng = np.random.default_rng(5)
-    P, X, v = rng.uniform(1, 2, (3, 4)), rng.uniform(1, 2, 4), rng.normal(size=2)
-    q = P @ X
-    d_u = 2 * (q[:2] / q[2] - v)
-    d_q = np.array([*d_u, -(q[:2] / q[2]) @ d_u]) / q[2]
-    found = tensorgen.load(PINHOLE).f_grad(P, X, v)
-    np.testing.assert_allclose(found.P, np.outer(d_q, X), rtol=1e-12)
-    np.testing.assert_allclose(found.X, P.T @ d_q, rtol=1e-12)
 
 
 def test_no_number_that_may_be_0_is_divided_by() -> None:

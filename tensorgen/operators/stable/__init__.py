@@ -18,7 +18,6 @@ from tensorgen.operators import reshape
 from tensorgen.operators.conditions import adjoining, masks
 from tensorgen.operators.scalar import infinite
 from tensorgen.operators.stable import (
-    common_divisors,
     complements,
     differences,
     equal_keys,
@@ -78,7 +77,6 @@ _SUM_RULES = (
     differences.rewritten,
     reshape.added,
     adjoining.joined,
-    common_divisors.divided_once,
 )
 
 _RULES = (_PAIR_RULES, (powers.powers, powers.cancelled))
