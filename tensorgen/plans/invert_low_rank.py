@@ -72,22 +72,23 @@ def invert_low_rank(
     graph, new = context.graph, dict[Node, Node]()
     known: dict[Node, Parts | None] = {}
     inverses: set[Node] = set()
-    # What stable forms would recognise has been recognised.
-    with graph.without_rewrites():
-        for node in topological(roots):
+    for node in topological(roots):
+        # What stable forms would recognise has been recognised, but in what is new.
+        with graph.without_rewrites():
             made = with_operands(graph, node, new)
-            if isinstance(made, Call) and OPERATORS[made.operator].by_parts:
-                (matrix,) = made.args
-                if matrix not in known:
-                    known[matrix] = _safe(context, matrix, missed)
-                found = known[matrix]
-                if found is not None:
-                    whole = made.operator == "inv"
-                    made = _asked(graph, made.operator, found)
-                    inverses |= {made} if whole else set()
+        if isinstance(made, Call) and OPERATORS[made.operator].by_parts:
+            (matrix,) = made.args
+            if matrix not in known:
+                known[matrix] = _safe(context, matrix, missed)
+            found = known[matrix]
+            if found is not None:
+                whole = made.operator == "inv"
+                made = _asked(graph, made.operator, found)
+                inverses |= {made} if whole else set()
+        with graph.without_rewrites():
             made = _apart(graph, made, inverses)
-            carry_names(graph, node, made)
-            new[node] = made
+        carry_names(graph, node, made)
+        new[node] = made
     return [new[root] for root in roots]
 
 
