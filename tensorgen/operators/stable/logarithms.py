@@ -86,8 +86,13 @@ _BASES = {"log2": 2, "log10": 10}
 
 
 def xlogx(graph: Graph, pair: Args) -> list[Ref] | None:
-    """x * log(x), x * log(x / y) and x * log(y / x), 0 where x may be; in sums also."""
+    """x * log(x), x * log(x / y) and x * log(y / x), 0 where x may be; in sums also.
+
+    A reciprocal is never 0, whatever it is of: its logarithm needs no care.
+    """
     x, log = pair
+    if as_power(x)[1] < 0:
+        return None
     node = log.node
     if isinstance(node, Sum):
         if not any(is_map(ref, "log") for _, ref in terms(log)):
