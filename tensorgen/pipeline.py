@@ -33,7 +33,7 @@ from tensorgen.plans.constrained_plans import plan_constrained
 from tensorgen.plans.planner import Planner, known_sizes
 from tensorgen.plans.problem_plans import plan_problem
 from tensorgen.plans.remarks import hurried, remarks
-from tensorgen.plans.row_pieces import pieces, refusals, rows_of
+from tensorgen.plans.rows_in_blocks import refusals, rows_of, with_pieces
 from tensorgen.spec.externals import check_backends
 from tensorgen.spec.model import Spec
 from tensorgen.spec.read import read_spec
@@ -87,9 +87,7 @@ def compile_spec(
     # Problems come last: nodes made for them have no say in the functions' text.
     problems = [x for x in map(plan_problem, planners, plans) if x is not None]
     constrained = plan_constrained(graph, spec, program, chosen)
-    planned = [
-        x for own in zip(plans, rows, strict=True) for x in (*own[0], *pieces(own[1]))
-    ]
+    planned = with_pieces(plans, rows)
     late = hurried(effort.late, program.generated) if effort.late else ()
     told = (*program.remarks, *late, *refusals(spec, rows))
     for remark in (*told, *remarks(planned, known_sizes(spec))):

@@ -17,13 +17,14 @@ functions:
 
 
 def statements(expr: str, wrt: str) -> list[str]:
-    """What the functions compute, without what documents them."""
+    """What the functions compute, without what documents and remarks on them."""
     source = tensorgen.generate(INPUTS % (expr, wrt))
     source = source[source.index("def f(") :]
     source = re.sub(r'"""[\s\S]*?"""', "", source)
     # Formulas that objects bear keep the user's order of factors.
     source = re.sub(r'"[^"]*(?:hess|where)[\s\S]*?",?\n\s*\)', ")", source)
-    return [line.strip() for line in source.splitlines() if line.strip()]
+    lines = (line.strip() for line in source.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from tensorgen.ir.dims import ONE
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, is_zero
 from tensorgen.ir.rebuild import substituted
-from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
@@ -22,6 +21,7 @@ from tensorgen.operators.recurrences.recurrence import (
     recurrence,
     result_of,
 )
+from tensorgen.operators.reductions_by_blocks import kept_axes
 from tensorgen.operators.reshape import reshape
 
 Coefficients = Callable[[Node, int], Node]

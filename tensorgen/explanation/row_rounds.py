@@ -15,7 +15,8 @@ from tensorgen.lang import program_of
 from tensorgen.passes.row_places import RowAxis
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.planner import Planner, known_sizes
-from tensorgen.plans.row_pieces import Refused, RowFunction, rows_of
+from tensorgen.plans.row_pieces import RowFunction
+from tensorgen.plans.rows_in_blocks import Refused, rows_of
 from tensorgen.spec.model import BlocksSpec, Spec
 from tensorgen.spec.read import read_spec
 

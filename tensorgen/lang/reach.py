@@ -154,7 +154,9 @@ class Reach:
             (top, (_, first)), (end, (_, second)), *_ = found.items()
             t, marks = index.name, [(first, f"up to {top}"), (second, f"up to {end}")]
             message = f"what steps together goes up to {top} and up to {end}"
-            hint = f"state one range of '{t}'; an entry one later is {t} + 1 on the left"
+            hint = (
+                f"state one range of '{t}'; an entry one later is {t} + 1 on the left"
+            )
             fail(message, second, marks=marks, hint=hint)
         return next(((low, top) for top, (low, _) in found.items()), None)
 

@@ -30,6 +30,22 @@ from tensorgen.operators.matrices import (
     systems,
 )
 from tensorgen.operators.recurrences import recurrence as recurrences
+from tensorgen.operators.reductions_by_blocks import (
+    as_it_is,
+    axes_of,
+    exp_sum_of_block,
+    has_some,
+    kept_axes,
+    largest_of_block,
+    log_softmax_by_sums,
+    logsumexp_by_sums,
+    operand_labels,
+    reduced_dims,
+    smallest_of_block,
+    softmax_by_sums,
+    two_entries,
+    weighted,
+)
 from tensorgen.operators.scalar import apply as apply_map
 from tensorgen.operators.scalar import power, ref, times, total
 from tensorgen.operators.scans import (
@@ -50,10 +66,10 @@ Params = Mapping[str, object]
 def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -> Node:
     """Return a call of a row of the table; its row gives the dims of the result."""
     if operator == "supremum":
-        return _supremum(graph, args, _axes(params))
+        return _supremum(graph, args, axes_of(params))
     row = OPERATORS[operator]
     if row.params == ("axes",):
-        (x,), axes, reduced = args, _axes(params), partial(_reduced, graph, operator)
+        (x,), axes, reduced = args, axes_of(params), partial(_reduced, graph, operator)
         found = running.over_triangle(graph, operator, x, axes, reduced)
         if found is None and operator == "logsumexp":
             found = keys.over_keys(graph, x, axes)
@@ -62,7 +78,7 @@ def apply(graph: Graph, operator: str, args: Sequence[Node], **params: object) -
         found = found or keys.by_key(graph, operator, x, axes, reduced)
         if found is not None:
             return found
-    if operator == "norm" and len(_axes(params)) == args[0].order > 1:
+    if operator == "norm" and len(axes_of(params)) == args[0].order > 1:
         # The zeros of a sparse matrix count for nothing.
         matrix = entries(graph, args[0])
         if matrix is not None:
@@ -84,12 +100,6 @@ def _supremum(graph: Graph, args: Sequence[Node], axes: tuple[int, ...]) -> Node
     if not isinstance(found, Call) or found.operator != "max" or has_some(found):
         return found
     return graph.call("supremum", found.args, found.dims, axes=axes)
-
-
-def has_some(node: Call) -> bool:
-    """Whether a reduction takes in an entry wherever all sizes are at least 1."""
-    (x,) = node.args
-    return all(x.dims[axis].is_positive() for axis in _axes(dict(node.params)))
 
 
 # Matrix functions, batched over leading axes
@@ -130,50 +140,18 @@ def _det_partials(graph: Graph, node: Call) -> list[Partial]:
 # Reductions over the axes `axes`
 
 
-def _axes(params: Params) -> tuple[int, ...]:
-    return cast(tuple[int, ...], params["axes"])
-
-
-def _reduced_dims(args: Sequence[Node], params: Params) -> tuple[Dim, ...]:
-    gone = _axes(params)
-    return tuple(d for axis, d in enumerate(args[0].dims) if axis not in gone)
-
-
-def kept_axes(node: Call) -> tuple[int, ...]:
-    """The axes of a reduction's argument that the result keeps."""
-    gone = _axes(dict(node.params))
-    return tuple(a for a in range(node.args[0].order) if a not in gone)
-
-
-def _operand_labels(node: Call) -> tuple[object, ...]:
-    """Labels of a reduction's argument where the result has 0, 1, ..."""
-    kept = {axis: k for k, axis in enumerate(kept_axes(node))}
-    return tuple(kept.get(a, ("reduced", a)) for a in range(node.args[0].order))
-
-
-def _weighted(node: Call, weights: Node) -> list[Partial]:
-    labels = _operand_labels(node)
-    return [Partial(node.args[0], labels, factors=((weights, labels),))]
-
-
 def _weighted_by(operator: str) -> Callable[[Graph, Call], list[Partial]]:
     """The rule of a reduction whose gradient is a function over the same axes."""
 
     def partials(graph: Graph, node: Call) -> list[Partial]:
-        return _weighted(node, over(graph, operator, node))
+        return weighted(node, over(graph, operator, node))
 
     return partials
 
 
-def _two_entries(node: Call) -> tuple[tuple[int, ...], tuple[object, ...]]:
-    """The axes of a call with those of its argument, and labels of another entry."""
-    axes, kept = tuple(range(node.order)), kept_axes(node)
-    return axes, tuple(a if a in kept else ("reduced", a) for a in axes)
-
-
 def _softmax_partials(graph: Graph, node: Call) -> list[Partial]:
     # p[i] by x[j] is p[i] delta(i, j) - p[i] p[j] along the reduced axes.
-    axes, other = _two_entries(node)
+    axes, other = two_entries(node)
     return [
         Partial(node.args[0], axes, factors=((node, axes),)),
         Partial(node.args[0], other, Fraction(-1), ((node, axes), (node, other))),
@@ -182,7 +160,7 @@ def _softmax_partials(graph: Graph, node: Call) -> list[Partial]:
 
 def _log_softmax_partials(graph: Graph, node: Call) -> list[Partial]:
     # x[i] - logsumexp(x) by x[j] is delta(i, j) - p[j].
-    axes, other = _two_entries(node)
+    axes, other = two_entries(node)
     softmax = over(graph, "softmax", node)
     return [
         Partial(node.args[0], axes),
@@ -196,7 +174,7 @@ def _extremum_partials(graph: Graph, node: Call) -> list[Partial]:
     kept = kept_axes(node)
     hit, count = ties(graph, ref(x), Ref(node, kept), kept)
     share = power(graph, Ref(count, kept), -1)
-    return _weighted(node, times(graph, hit, share).node)
+    return weighted(node, times(graph, hit, share).node)
 
 
 def _median_partials(graph: Graph, node: Call) -> list[Partial]:
@@ -220,7 +198,7 @@ def over(graph: Graph, operator: str, node: Call) -> Node:
 
 def _unit_partials(graph: Graph, node: Call) -> list[Partial]:
     # u[i] by x[j] is (delta(i, j) - u[i] u[j]) / norm(x).
-    axes, other = _two_entries(node)
+    axes, other = two_entries(node)
     inverse = (over(graph, "rnorm", node), kept_axes(node))
     return [
         Partial(node.args[0], axes, factors=(inverse,)),
@@ -231,7 +209,7 @@ def _unit_partials(graph: Graph, node: Call) -> list[Partial]:
 
 
 def _rnorm_partials(graph: Graph, node: Call) -> list[Partial]:
-    labels, axes = _operand_labels(node), tuple(range(node.order))
+    labels, axes = operand_labels(node), tuple(range(node.order))
     unit = (over(graph, "unit", node), labels)
     return [
         Partial(node.args[0], labels, Fraction(-1), (unit, (node, axes), (node, axes)))
@@ -239,7 +217,7 @@ def _rnorm_partials(graph: Graph, node: Call) -> list[Partial]:
 
 
 def _prod_others_partials(graph: Graph, node: Call) -> list[Partial]:
-    (x,), gone = node.args, _axes(dict(node.params))
+    (x,), gone = node.args, axes_of(dict(node.params))
     twins = tuple(range(x.order, x.order + len(gone)))
 
     def others(without: Node) -> Node:
@@ -302,67 +280,6 @@ def _expand_log_softmax(graph: Graph, node: Call) -> Node:
     return total(graph, [(1, shifted), (-1, log_sum)]).node
 
 
-def _by_sums(graph: Graph, node: Call) -> tuple[Ref, Ref, Ref]:
-    """What is above the largest entry, that one, and the sum of the exponentials."""
-    (x,), kept = node.args, kept_axes(node)
-    largest = graph.call("supremum", node.args, _kept_dims(node), **dict(node.params))
-    sums = graph.call("exp_sum", node.args, _kept_dims(node), **dict(node.params))
-    level = apply_map(graph, "level", ref(largest)).node
-    shifted = total(graph, [(1, ref(x)), (-1, Ref(level, kept))])
-    return (
-        shifted,
-        Ref(largest, kept),
-        Ref(apply_map(graph, "nonzero", ref(sums)).node, kept),
-    )
-
-
-def _kept_dims(node: Call) -> tuple[Dim, ...]:
-    return _reduced_dims(node.args, dict(node.params))
-
-
-def _logsumexp_by_sums(graph: Graph, node: Call) -> Node:
-    _, largest, sums = _by_sums(graph, node)
-    return graph.add(largest.node, apply_map(graph, "log", ref(sums.node)).node)
-
-
-def _log_softmax_by_sums(graph: Graph, node: Call) -> Node:
-    shifted, _, sums = _by_sums(graph, node)
-    return total(graph, [(1, shifted), (-1, apply_map(graph, "log", sums))]).node
-
-
-def _softmax_by_sums(graph: Graph, node: Call) -> Node:
-    shifted, _, sums = _by_sums(graph, node)
-    exps = apply_map(graph, "exp", shifted)
-    return times(graph, exps, power(graph, sums, -1)).node
-
-
-# Of a block of entries, of which there may be none
-
-
-def _as_it_is(graph: Graph, node: Call) -> Node:
-    return node
-
-
-def _largest_of_block(graph: Graph, node: Call) -> Node:
-    return graph.call("supremum", node.args, node.dims, **dict(node.params))
-
-
-def _smallest_of_block(graph: Graph, node: Call) -> Node:
-    turned = graph.scale(node.args[0], -1)
-    largest = graph.call("supremum", [turned], node.dims, **dict(node.params))
-    return graph.scale(largest, -1)
-
-
-def _exp_sum_of_block(graph: Graph, node: Call) -> Node:
-    with graph.without_rewrites():
-        (x,), kept = node.args, kept_axes(node)
-        largest = _largest_of_block(graph, node)
-        level = apply_map(graph, "level", ref(largest)).node
-        shifted = total(graph, [(1, ref(x)), (-1, Ref(level, kept))])
-        exps = apply_map(graph, "exp", shifted).node
-        return graph.product(kept, [(exps, range(x.order))])
-
-
 def _expand_rnorm(graph: Graph, node: Call) -> Node:
     return apply_map(graph, "inverse", ref(over(graph, "norm", node))).node
 
@@ -378,8 +295,11 @@ _OverAxes = partial(Operator, params=("axes",))
 _OfMatrix = partial(Operator, matrix_axes=2)
 _Share = partial(_OverAxes, helped=True, rowwise=True)
 _OfSome = partial(_OverAxes, of_some=True)
-_Joined = partial(_OverAxes, of_block=_as_it_is)
+_Joined = partial(_OverAxes, of_block=as_it_is)
 
+_ANY = "any", reduced_dims, no_partials, "np.any({0}{axis})"
+_NORM = "norm", reduced_dims, _weighted_by("unit"), "_norm({0}{axis})"
+_RNORM = "rnorm", reduced_dims, _rnorm_partials
 _ROWS = (
     _OfMatrix(
         "inv",
@@ -412,29 +332,29 @@ _ROWS = (
     ),
     _Share(
         "logsumexp",
-        _reduced_dims,
+        reduced_dims,
         _weighted_by("softmax"),
         expand=_expand_logsumexp,
-        by_reductions=_logsumexp_by_sums,
+        by_reductions=logsumexp_by_sums,
     ),
     _Share(
         "softmax",
         same_dims,
         _softmax_partials,
         expand=_expand_softmax,
-        by_reductions=_softmax_by_sums,
+        by_reductions=softmax_by_sums,
     ),
     _Share(
         "log_softmax",
         same_dims,
         _log_softmax_partials,
         expand=_expand_log_softmax,
-        by_reductions=_log_softmax_by_sums,
+        by_reductions=log_softmax_by_sums,
     ),
     *(
         _OfSome(
             name,
-            _reduced_dims,
+            reduced_dims,
             _extremum_partials,
             f"np.{name}({{0}}{{axis}})",
             rowwise=True,
@@ -442,62 +362,52 @@ _ROWS = (
             step=step,
         )
         for name, of_block, step in (
-            ("max", _largest_of_block, "maximum"),
-            ("min", _smallest_of_block, "minimum"),
+            ("max", largest_of_block, "maximum"),
+            ("min", smallest_of_block, "minimum"),
         )
     ),
     # What is taken off sums of exponentials: the largest entry, -inf where none is.
     _OverAxes(
         "supremum",
-        _reduced_dims,
+        reduced_dims,
         no_partials,
         "_supremum({0}{axis})",
         word="max",
         internal=True,
         rowwise=True,
-        of_block=_as_it_is,
+        of_block=as_it_is,
         step="maximum",
     ),
     # The sum of exponentials above the largest entry, which blocks have of their own.
     _OverAxes(
-        *("exp_sum", _reduced_dims, no_partials, ""),
+        *("exp_sum", reduced_dims, no_partials, ""),
+        expand=exp_sum_of_block,
         internal=True,
-        of_block=_exp_sum_of_block,
+        of_block=exp_sum_of_block,
         step="exp_sum",
     ),
-    _OfSome("median", _reduced_dims, _median_partials, "np.median({0}{axis})"),
+    _OfSome("median", reduced_dims, _median_partials, "np.median({0}{axis})"),
     *(
         _OverAxes(
             f"{half}_median",
-            _reduced_dims,
+            reduced_dims,
             _extremum_partials,
             f'np.quantile({{0}}, 0.5{{axis}}, method="{side}")',
         )
         for half, side in (("lower", "lower"), ("upper", "higher"))
     ),
     # Of conditions, and so without a derivative.
-    _Joined(
-        *("any", _reduced_dims, no_partials, "np.any({0}{axis})"),
-        boolean=True,
-        step="logical_or",
-    ),
-    _Joined(
-        *("norm", _reduced_dims, _weighted_by("unit"), "_norm({0}{axis})"),
-        step="hypot",
-    ),
+    _Joined(*_ANY, boolean=True, step="logical_or"),
+    _Joined(*_NORM, step="hypot"),
     _OverAxes(
         *("unit", same_dims, _unit_partials),
         expand=_expand_unit,
         scales=True,
         by_reductions=_expand_unit,
     ),
-    _OverAxes(
-        *("rnorm", _reduced_dims, _rnorm_partials),
-        expand=_expand_rnorm,
-        by_reductions=_expand_rnorm,
-    ),
+    _OverAxes(*_RNORM, expand=_expand_rnorm, by_reductions=_expand_rnorm),
     _Joined(
-        *("prod", _reduced_dims, _weighted_by("prod_others"), "np.prod({0}{axis})"),
+        *("prod", reduced_dims, _weighted_by("prod_others"), "np.prod({0}{axis})"),
         step="multiply",
     ),
     _OverAxes(

@@ -31,7 +31,6 @@ from tensorgen.emit.interface import (
 )
 from tensorgen.emit.module import Module
 from tensorgen.emit.support import helpers
-from tensorgen.emit.unknown_solvers import Solver
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import HURRIED
 from tensorgen.ir.graph import Graph
@@ -40,6 +39,7 @@ from tensorgen.lang import ElaboratedFunction, ElaboratedUnknown
 from tensorgen.lower import lower
 from tensorgen.passes.context import Plan
 from tensorgen.plans.block_functions import share_blocks
+from tensorgen.plans.blocked_functions import blocked_functions
 from tensorgen.plans.constrained_plans import PlannedConstrained, build_constrained
 from tensorgen.plans.derivative_objects import Objects
 from tensorgen.plans.formulas import (
@@ -66,8 +66,10 @@ from tensorgen.plans.problem_plans import (
     ProblemBuilder,
     size_checks,
 )
-from tensorgen.plans.row_pieces import Refused, RowFunction, blocked_functions
+from tensorgen.plans.row_pieces import RowFunction
+from tensorgen.plans.rows_in_blocks import Refused
 from tensorgen.plans.share_code import share_code
+from tensorgen.plans.solver_plans import solver_of
 from tensorgen.spec.check import emitted_names, tuple_names
 from tensorgen.spec.model import Spec
 from tensorgen.spec.names import RESERVED
@@ -124,7 +126,7 @@ class ModuleBuilder:
             bound,
             own,
             tuple(self.objects.classes.values()),
-            tuple(_solver(x, functions) for x in unknowns),
+            tuple(solver_of(x, functions) for x in unknowns),
             tuple(external_helpers(spec.externals, self.backend)),
             tuple(blocked_functions(rows, {p.function for p in bound}, functions)),
         )
@@ -425,22 +427,6 @@ class ModuleBuilder:
             waiting += [c for c in dict.fromkeys(fresh) if c not in names]
             seen.update(fresh)
         return len(seen) <= READABLE
-
-
-def _solver(unknown: ElaboratedUnknown, functions: Sequence[Function]) -> Solver:
-    """What finds an unknown by functions of the module."""
-    measure = unknown.measure.spec.name
-    found = next(f for f in functions if f.name == measure)
-    spec, text = unknown.spec, " ".join(unknown.spec.body.value.split())
-    told = {
-        "equation": f"0 = {text}",
-        "fixed_point": f"{spec.name} = {text}",
-        "minimises": f"{spec.name} = argmin {text}",
-    }
-    own = found.parameter(spec.name)
-    starts = unknown.start is not None
-    doc, each = spec.given.doc, unknown.each
-    return Solver(spec.way, own, found, told[spec.way], doc, starts, each)
 
 
 def _checked(function: Function, checks: Sequence[Check]) -> Function:

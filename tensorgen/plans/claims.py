@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tensorgen.check import Claim, Report, check, domain_of, run
 from tensorgen.emit.backends import Backend
+from tensorgen.emit.bound_problems import ConstrainedProblem
 from tensorgen.emit.interface import Body, Function
 from tensorgen.emit.module import Module
 from tensorgen.errors import Remark
@@ -102,15 +103,19 @@ def claims(
                 found = claim(name, planned, planned.plan, part.body)
                 yield replace(found, before=before, others=others)
     if constrained is not None and module.constrained is not None:
-        value, bound = constrained.problem.value, module.constrained.bound
-        for limits in module.constrained.limits:
-            nodes = computed_limits(constrained.limits[limits.name])
-            found = claim(
-                f"{limits.name} of the problem", value, value.plan, limits.body
-            )
-            yield replace(
-                found,
-                stated=nodes,
-                tensors=[None] * len(nodes),
-                before=[part.body for part in bound.data],
-            )
+        yield from _limits(claim, constrained, module.constrained)
+
+
+def _limits(
+    claim: Callable[..., Claim],
+    planned: PlannedConstrained,
+    constrained: ConstrainedProblem,
+) -> Iterator[Claim]:
+    """What the bounds of a constrained problem are."""
+    value, bound = planned.problem.value, constrained.bound
+    for limits in constrained.limits:
+        nodes = computed_limits(planned.limits[limits.name])
+        found = claim(f"{limits.name} of the problem", value, value.plan, limits.body)
+        before = [part.body for part in bound.data]
+        tensors = [None] * len(nodes)
+        yield replace(found, stated=nodes, tensors=tensors, before=before)

@@ -77,17 +77,11 @@ class Planner:
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
         self.inputs = program.inputs
         self.parameters = Parameters(program, function.spec)
-        missed: dict[Node, Parts] = {}
         stated = metrics(graph, self.inputs, function.metrics)
         whole = [nodes[0], *(own.inverse for own in stated.values())]
-        node, *inverses = (
-            invert_low_rank(self.context(), whole, missed) if by_parts else whole
-        )
+        self.unpromised: tuple[tuple[str, bool], ...] = ()
+        node, *inverses = self._by_parts(whole) if by_parts else whole
         self._again = partial(Planner, graph, spec, program, function, mode)
-        kinds = {
-            graph.names.get(x, "a matrix"): m.is_diagonal for x, m in missed.items()
-        }
-        self.unpromised = tuple(kinds.items())
         variables = tuple(self.inputs[name] for name in self.wrt)
         call_ideas(graph, node, self._data())
         self.request: Request = Request(
@@ -113,6 +107,15 @@ class Planner:
             metrics=stated,
             results=tuple(own.written for own in self.results),
         )
+
+    def _by_parts(self, nodes: Sequence[Node]) -> list[Node]:
+        """What matrices of low rank make of nodes, and which of them are unpromised."""
+        missed: dict[Node, Parts] = {}
+        found = invert_low_rank(self.context(), nodes, missed)
+        called = self.graph.names
+        kinds = {called.get(x, "a matrix"): m.is_diagonal for x, m in missed.items()}
+        self.unpromised = tuple(kinds.items())
+        return found
 
     def _data(self) -> set[Node]:
         """What is given to a function that is differentiated by something else."""

@@ -12,7 +12,6 @@ from collections.abc import (
     Callable,
     Collection,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
@@ -20,17 +19,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tensorgen import check
-from tensorgen.calculus.kinds import HESSIAN, HVP, VALUE, Kind, camel, result_name
+from tensorgen.calculus.kinds import VALUE, Kind, camel, result_name
 from tensorgen.emit import function_preamble
-from tensorgen.emit.interface import Function, Parameter, every, given, sizes_among
-from tensorgen.emit.returned import annotation
-from tensorgen.emit.row_blocks import (
-    BY_PASSES,
-    VALUE_AND_GRADIENT,
-    BlockedFunction,
-    Pieces,
-)
-from tensorgen.errors import Faults, Remark, Text
+from tensorgen.emit.interface import Parameter, every
+from tensorgen.errors import Text
 from tensorgen.ir.nodes import (
     Call,
     Constant,
@@ -39,13 +31,12 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     Size,
-    Sum,
     children,
     inputs_of,
     topological,
 )
 from tensorgen.ir.rebuild import substituted
-from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower.value_names import Names
 from tensorgen.operators.words import describe
 from tensorgen.passes.context import Plan
@@ -53,10 +44,10 @@ from tensorgen.passes.cut_rows import Held, RowCut
 from tensorgen.passes.matrices.mirror_products import about_means
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import sizes_in
-from tensorgen.passes.row_places import RowAxis, RowsRefused
+from tensorgen.passes.row_places import RowAxis
 from tensorgen.plans.planned import Member, PlannedFunction
 from tensorgen.plans.planner import Planner, held
-from tensorgen.spec.model import BlocksSpec, Definition, Spec
+from tensorgen.spec.model import Definition
 
 
 @dataclass(frozen=True)
@@ -93,18 +84,6 @@ class RowFunction:
         found = [x for own in self.rounds for x in (own.start, own.partial)]
         every = (*found, self.finish, self.rows)
         return [x for x in every if x is not None and x is not self.whole]
-
-
-def row_axis(blocks: BlocksSpec, inputs: Mapping[str, Node]) -> RowAxis:
-    """Return the axis whose rows come in blocks; a sparse matrix brings its entries."""
-    along = {size: inputs[name] for size, name in blocks.along}
-    for node in inputs.values():
-        if isinstance(node, Input) and node.name.endswith("_rows"):
-            of = node.name.removesuffix("_rows")
-            values = inputs.get(f"{of}_values")
-            if values is not None and str(node.index) == blocks.size:
-                along[str(node.dims[0])] = node
-    return RowAxis(blocks.size, along)
 
 
 class RowPlanner:
@@ -444,182 +423,3 @@ def _result(function: ElaboratedFunction, name: str, node: Node) -> ElaboratedFu
         function.spec, name=result_name(function.spec.name, name), results=()
     )
     return replace(function, spec=spec, node=node, results=())
-
-
-def rows_of(
-    spec: Spec,
-    program: Program,
-    planners: Sequence[Planner],
-    plans: Sequence[Sequence[PlannedFunction]],
-) -> list[list[RowFunction | Refused]]:
-    """Return each function in pieces, or why it has none, as the spec asks for it.
-
-    Raises a `SpecError` with all functions that the spec lists and that have none.
-    """
-    blocks, faults = spec.blocks, Faults()
-    if blocks is None:
-        return [[] for _ in planners]
-    axis = row_axis(blocks, program.inputs)
-    listed = {text.value: text for text in blocks.functions}
-    found = []
-    for planner, own in zip(planners, plans, strict=True):
-        name = planner.function.spec.name
-        rows = [_in_pieces(planner, planned, axis) for planned in own]
-        if listed and name not in listed:
-            rows = []
-        for one in rows if listed else ():
-            if isinstance(one, Refused):
-                faults.add(one.told, listed[name].span(), hint=one.hint)
-        found.append(rows)
-    faults.raise_if_any()
-    return found
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A function that has no pieces, and why."""
-
-    whole: PlannedFunction
-    axis: RowAxis
-    why: str
-    hint: str
-
-    @property
-    def told(self) -> str:
-        """The reason as a sentence."""
-        return (
-            f"'{self.whole.name}' has no blocks of rows of {self.axis.size}: {self.why}"
-        )
-
-
-def _in_pieces(
-    planner: Planner, planned: PlannedFunction, axis: RowAxis
-) -> RowFunction | Refused:
-    try:
-        return RowPlanner(planner, planned, axis).plan()
-    except RowsRefused as error:
-        return Refused(planned, axis, error.why, error.hint)
-
-
-def pieces(rows: Iterable[RowFunction | Refused]) -> list[PlannedFunction]:
-    """Return the functions that are emitted beside those of some plans."""
-    found = (row for row in rows if isinstance(row, RowFunction))
-    return [piece for row in found for piece in row.pieces]
-
-
-def blocked_functions(
-    rows: Iterable[Iterable[RowFunction | Refused]],
-    problems: Collection[str],
-    functions: Iterable[Function],
-) -> Iterator[BlockedFunction]:
-    """Yield those functions with a problem whose methods all have pieces."""
-    made = {function.name: function for function in functions}
-    for own in rows:
-        found = {x.whole.kind.name: x for x in own if isinstance(x, RowFunction)}
-        first = found.get(VALUE_AND_GRADIENT)
-        if first is not None and first.whole.source.spec.name in problems:
-            blocked = _blocked(found, made)
-            if blocked is not None:
-                yield blocked
-
-
-def _blocked(
-    found: Mapping[str, RowFunction], made: Mapping[str, Function]
-) -> BlockedFunction | None:
-    """A function in pieces as a class over blocks, unless variables have rows."""
-    methods: dict[str, Pieces] = {}
-    counts: dict[str, str] = {}
-    hessian, firsts = "", set[str]()
-    ways = list[RowFunction]()
-    for name in (VALUE_AND_GRADIENT, HESSIAN.name, HVP.name):
-        own = found.get(name)
-        if own is None:
-            continue
-        if own.finish is None or own.rows is not None:
-            if name != HESSIAN.name:
-                return None
-            hessian = BY_PASSES if HVP.name in found else ""
-            continue
-        rounds = (
-            (r.start.name if r.start else None, r.partial.name) for r in own.rounds
-        )
-        methods[name] = Pieces(tuple(rounds), own.finish.name)
-        ways.append(own)
-        counts |= own.counts
-        firsts |= {own.first} - {""}
-        if name == HESSIAN.name:
-            hessian = annotation(made[own.finish.name])
-    value = found[VALUE_AND_GRADIENT]
-    axis, whole = value.axis, value.whole
-    data = [p for p in given(whole.parameters) if p.name not in whole.wrt]
-    rows = [p for p in data if any(map(axis.has, p.dims)) or p.sparse]
-    if firsts and axis.size not in counts.values():
-        counts = {f"all_{axis.size}": axis.size, **counts}
-    biased = next(filter(None, map(_bias, ways)), "")
-    axes = {str(d): (p.name, k) for p in rows for k, d in enumerate(p.dims)}
-    ranked = sorted(counts.items(), key=lambda row: row[1] != axis.size)
-    told = {name: axes[size] for name, size in ranked}
-    return BlockedFunction(
-        whole.source.spec.name,
-        whole.wrt,
-        axis.size,
-        methods,
-        tuple(rows),
-        tuple(p for p in data if p not in rows),
-        told,
-        next(iter(firsts), ""),
-        hessian,
-        biased,
-        _sides(ways, [*told, *axis.sizes]),
-        {x: axes[x] for x in axis.sizes if x in _asked(ways)},
-    )
-
-
-def _asked(ways: Iterable[RowFunction]) -> set[str]:
-    """The sizes that pieces take as arguments."""
-    pieces = (x for own in ways for x in own.pieces)
-    return {p.name for x in pieces for p in sizes_among(x.parameters)}
-
-
-def _sides(
-    ways: Sequence[RowFunction], others: Collection[str]
-) -> dict[str, tuple[str, int]]:
-    """The arrays and axes that tell sizes which pieces take, but for some others."""
-    asked, found = _asked(ways) - {*others}, dict[str, tuple[str, int]]()
-    for p in (p for own in ways for p in given(own.whole.parameters)):
-        for k, dim in enumerate(p.dims):
-            if str(dim) in asked:
-                found.setdefault(str(dim), (p.name, k))
-    return found
-
-
-def _bias(row: RowFunction) -> str:
-    """Why random blocks give no unbiased results, if they do not."""
-    if len(row.rounds) > 1:
-        return f"{row.whole.name} takes several passes over the rows"
-    totals = {x for own in row.rounds for x in own.partial.root_names}
-    for step in (x for own in row.rounds for x in own.steps):
-        if step != "add":
-            return f"{row.whole.name} is more than a sum over rows"
-    powers: dict[Node, int] = {}
-    for node in topological(row.finish.plan.roots if row.finish else ()):
-        below = [powers[x] for x in children(node)]
-        if isinstance(node, Input):
-            powers[node] = int(node.name in totals)
-        elif isinstance(node, Product):
-            powers[node] = sum(below)
-        else:
-            powers[node] = max(below, default=0) * (1 if isinstance(node, Sum) else 2)
-    if max(powers.values(), default=0) > 1:
-        return f"{row.whole.name} is no linear function of its sums over rows"
-    return ""
-
-
-def refusals(
-    spec: Spec, rows: Iterable[Iterable[RowFunction | Refused]]
-) -> Iterator[Remark]:
-    """What to report of functions that have no pieces, and need none."""
-    for row in (one for own in rows for one in own):
-        if isinstance(row, Refused) and spec.blocks is not None:
-            place = row.whole.source.spec.name_text.span()
-            yield Remark(row.told, place, "no-blocks")

@@ -43,7 +43,8 @@ def statements(expr: str, wrt: str = "x") -> str:
     """What value and gradient compute, without helpers and documents."""
     text = tensorgen.generate(spec(expr, wrt))
     own = "".join(source(text, name) for name in ("f", "f_grad"))
-    return re.sub(r'"""[\s\S]*?"""', "", own)
+    own = re.sub(r'"""[\s\S]*?"""', "", own)
+    return re.sub(r"^ *# .*\n", "", own, flags=re.M)
 
 
 def mentioned(**given: object) -> dict[str, Array]:

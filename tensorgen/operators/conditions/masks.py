@@ -21,9 +21,10 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.ir.vanish import masks_of
-from tensorgen.operators.calls import OPERATORS, kept_axes
+from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.calls import apply as call
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.reductions_by_blocks import kept_axes
 from tensorgen.operators.scalar import apply, operands
 
 

@@ -26,9 +26,10 @@ from tensorgen.ir.nodes import (
     Term,
     constant_value,
 )
-from tensorgen.operators.calls import kept_axes, over
+from tensorgen.operators.calls import over
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.definite import Sign, sign
+from tensorgen.operators.reductions_by_blocks import kept_axes
 from tensorgen.operators.scalar import apply, infinity, power, times, total
 from tensorgen.operators.stable.factors import opened, same
 from tensorgen.operators.stable.match import (

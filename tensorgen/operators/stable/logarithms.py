@@ -13,8 +13,8 @@ from fractions import Fraction
 from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Product, Ref, Sum, constant_value
-from tensorgen.operators.calls import kept_axes
 from tensorgen.operators.matrices.definite import Sign, sign
+from tensorgen.operators.reductions_by_blocks import kept_axes
 from tensorgen.operators.scalar import apply, power, times, total
 from tensorgen.operators.stable.exponential_sums import (
     log_of_positive,

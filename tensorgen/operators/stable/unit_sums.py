@@ -12,7 +12,8 @@ from collections.abc import Collection, Sequence
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Ref
-from tensorgen.operators.calls import is_guarded, kept_axes
+from tensorgen.operators.calls import is_guarded
+from tensorgen.operators.reductions_by_blocks import kept_axes
 from tensorgen.operators.stable.match import elementwise_factors, is_call
 
 

@@ -1,0 +1,104 @@
+"""Which functions of a spec have their rows in blocks, and why others have not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tensorgen.errors import Faults, Remark
+from tensorgen.ir.nodes import Input, Node
+from tensorgen.lang import Program
+from tensorgen.passes.row_places import RowAxis, RowsRefused
+from tensorgen.plans.planned import PlannedFunction
+from tensorgen.plans.planner import Planner
+from tensorgen.plans.row_pieces import RowFunction, RowPlanner
+from tensorgen.spec.model import BlocksSpec, Spec
+
+
+def row_axis(blocks: BlocksSpec, inputs: Mapping[str, Node]) -> RowAxis:
+    """Return the axis whose rows come in blocks; a sparse matrix brings its entries."""
+    along = {size: inputs[name] for size, name in blocks.along}
+    for node in inputs.values():
+        if isinstance(node, Input) and node.name.endswith("_rows"):
+            of = node.name.removesuffix("_rows")
+            values = inputs.get(f"{of}_values")
+            if values is not None and str(node.index) == blocks.size:
+                along[str(node.dims[0])] = node
+    return RowAxis(blocks.size, along)
+
+
+def rows_of(
+    spec: Spec,
+    program: Program,
+    planners: Sequence[Planner],
+    plans: Sequence[Sequence[PlannedFunction]],
+) -> list[list[RowFunction | Refused]]:
+    """Return each function in pieces, or why it has none, as the spec asks for it.
+
+    Raises a `SpecError` with all functions that the spec lists and that have none.
+    """
+    blocks, faults = spec.blocks, Faults()
+    if blocks is None:
+        return [[] for _ in planners]
+    axis = row_axis(blocks, program.inputs)
+    listed = {text.value: text for text in blocks.functions}
+    found = []
+    for planner, own in zip(planners, plans, strict=True):
+        name = planner.function.spec.name
+        rows = [_in_pieces(planner, planned, axis) for planned in own]
+        if listed and name not in listed:
+            rows = []
+        for one in rows if listed else ():
+            if isinstance(one, Refused):
+                faults.add(one.told, listed[name].span(), hint=one.hint)
+        found.append(rows)
+    faults.raise_if_any()
+    return found
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A function that has no pieces, and why."""
+
+    whole: PlannedFunction
+    axis: RowAxis
+    why: str
+    hint: str
+
+    @property
+    def told(self) -> str:
+        """The reason as a sentence."""
+        return (
+            f"'{self.whole.name}' has no blocks of rows of {self.axis.size}: {self.why}"
+        )
+
+
+def _in_pieces(
+    planner: Planner, planned: PlannedFunction, axis: RowAxis
+) -> RowFunction | Refused:
+    try:
+        return RowPlanner(planner, planned, axis).plan()
+    except RowsRefused as error:
+        return Refused(planned, axis, error.why, error.hint)
+
+
+def with_pieces(
+    plans: Iterable[Iterable[PlannedFunction]],
+    rows: Iterable[Iterable[RowFunction | Refused]],
+) -> list[PlannedFunction]:
+    """Return all functions, each group of plans with its pieces behind it."""
+    found: list[PlannedFunction] = []
+    for own, cut in zip(plans, rows, strict=True):
+        found += own
+        found += [x for row in cut if isinstance(row, RowFunction) for x in row.pieces]
+    return found
+
+
+def refusals(
+    spec: Spec, rows: Iterable[Iterable[RowFunction | Refused]]
+) -> Iterator[Remark]:
+    """What to report of functions that have no pieces, and need none."""
+    for row in (one for own in rows for one in own):
+        if isinstance(row, Refused) and spec.blocks is not None:
+            place = row.whole.source.spec.name_text.span()
+            yield Remark(row.told, place, "no-blocks")
