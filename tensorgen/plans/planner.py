@@ -46,6 +46,8 @@ T = TypeVar("T")
 class Planner:
     """Plans every public function of one function of the spec."""
 
+    unpromised: tuple[tuple[str, bool], ...] = ()
+
     def __init__(
         self,
         graph: Graph,
@@ -79,7 +81,6 @@ class Planner:
         self.parameters = Parameters(program, function.spec)
         stated = metrics(graph, self.inputs, function.metrics)
         whole = [nodes[0], *(own.inverse for own in stated.values())]
-        self.unpromised: tuple[tuple[str, bool], ...] = ()
         node, *inverses = self._by_parts(whole) if by_parts else whole
         self._again = partial(Planner, graph, spec, program, function, mode)
         variables = tuple(self.inputs[name] for name in self.wrt)
