@@ -32,7 +32,7 @@ gc.set_threshold(2_000_000, 20, 20)
 
 CHECKED = (
     *("tests/check/", "tests/cli/", "tests/test_golden.py", "tests/test_documents.py"),
-    "tests/row_blocks/",
+    *("tests/row_blocks/test_self_check.py", "tests/row_blocks/test_every_size.py"),
     *("tests/hostile/test_slice.py", "tests/test_found_programs.py"),
     *("tests/test_random_programs.py", "tests/test_structures.py"),
 )
