@@ -119,7 +119,7 @@ SAID = (
     (
         "Woodbury: (D + U W)^-1 by the smaller I + W D^-1 U",
         WOODBURY,
-        "_cholesky_solve(cholesky, A.T @ (x / s))",
+        "_cholesky_solve(cholesky, A.T @ x_over_s)",
     ),
     (
         "det(D + U W) = det(D) det(I + W D^-1 U), the smaller one",
