@@ -63,7 +63,7 @@ def _blocked(
     value = found[VALUE_AND_GRADIENT]
     axis, whole = value.axis, value.whole
     data = [p for p in given(whole.parameters) if p.name not in whole.wrt]
-    rows = [p for p in data if any(map(axis.has, p.dims)) or p.sparse]
+    rows = [p for p in data if any(map(axis.has, p.dims))]
     if firsts and axis.size not in counts.values():
         counts = {f"all_{axis.size}": axis.size, **counts}
     biased = next(filter(None, map(_bias, ways)), "")

@@ -39,14 +39,13 @@ from tensorgen.ir.rebuild import substituted
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower.value_names import Names
 from tensorgen.operators.words import describe
-from tensorgen.passes.context import Plan
 from tensorgen.passes.cut_rows import Held, RowCut
 from tensorgen.passes.matrices.mirror_products import about_means
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import sizes_in
-from tensorgen.passes.row_places import RowAxis
+from tensorgen.passes.row_places import RowAxis, RowsRefused
 from tensorgen.plans.planned import Member, PlannedFunction
-from tensorgen.plans.planner import Planner, held
+from tensorgen.plans.planner import Planner
 from tensorgen.spec.model import Definition
 
 
@@ -106,6 +105,8 @@ class RowPlanner:
         """Return the pieces; raises `RowsRefused` where there are none."""
         planned = self.planned
         parts = planned.plan.parts
+        if any(p.solved for p in planned.parameters):
+            raise RowsRefused(parts[0][0], "it finds unknowns")
         cut = RowCut(self.graph, self.axis, lambda name: self.names.pick([name]))
         whole = [node for part in parts for node in part]
         found = cut.cut(about_means(self.graph, whole))
@@ -250,7 +251,7 @@ class RowPlanner:
         if all(has_rows) and not self.gone and not self._counts_rows:
             return None, planned  # a block is as good as all rows
         suffix, what = ("rows", "a block") if any(has_rows) else ("finish", "totals")
-        plan = self._planned(planned.plan, roots)
+        plan = planned.plan.over(optimise(self.planner.context(), [roots]).roots)
         parameters = self._parameters(plan.roots, {*planned.wrt})
         made = replace(
             planned,
@@ -282,9 +283,8 @@ class RowPlanner:
     ) -> tuple[PlannedFunction, PlannedFunction]:
         """Both, as arrays by their names."""
         names = []
-        for name, part in zip(
-            self.planned.root_names, held(self.planned.plan), strict=True
-        ):
+        plan = self.planned.plan
+        for name, part in zip(self.planned.root_names, plan.parts, strict=True):
             names += (
                 [name]
                 if len(part) == 1
@@ -301,14 +301,12 @@ class RowPlanner:
                 "what has rows, from a block" if rows else "what has none, from totals"
             )
             summary = f"Of {{f}}, {what}."
-            ends.append(self._piece(suffix, camel(suffix), summary, values))
+            made = self._piece(suffix, camel(suffix), summary, values)
+            # Held against the whole function's arrays, over what the rounds have made.
+            pairs = zip(plan.roots, has_rows, strict=True)
+            stated = tuple(node for node, own in pairs if own is rows)
+            ends.append(replace(made, stated=stated, composed=self._composed()))
         return ends[0], ends[1]
-
-    def _planned(self, plan: Plan, roots: Sequence[Node]) -> Plan:
-        """A plan whose roots are others, with the same tensors."""
-        left = iter(optimise(self.planner.context(), [roots]).roots)
-        parts = tuple(tuple(next(left) for _ in part) for part in held(plan))
-        return replace(plan, parts=parts)
 
     def _piece(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorgen.errors import Faults, Remark
-from tensorgen.ir.nodes import Input, Node
+from tensorgen.ir.nodes import Node
 from tensorgen.lang import Program
 from tensorgen.passes.row_places import RowAxis, RowsRefused
 from tensorgen.plans.planned import PlannedFunction
@@ -15,15 +15,12 @@ from tensorgen.plans.row_pieces import RowFunction, RowPlanner
 from tensorgen.spec.model import BlocksSpec, Spec
 
 
-def row_axis(blocks: BlocksSpec, inputs: Mapping[str, Node]) -> RowAxis:
+def row_axis(spec: Spec, blocks: BlocksSpec, inputs: Mapping[str, Node]) -> RowAxis:
     """Return the axis whose rows come in blocks; a sparse matrix brings its entries."""
     along = {size: inputs[name] for size, name in blocks.along}
-    for node in inputs.values():
-        if isinstance(node, Input) and node.name.endswith("_rows"):
-            of = node.name.removesuffix("_rows")
-            values = inputs.get(f"{of}_values")
-            if values is not None and str(node.index) == blocks.size:
-                along[str(node.dims[0])] = node
+    for given in spec.inputs:
+        if given.sparse and str(given.shape[0]) == blocks.size:
+            along[given.part("entries")] = inputs[given.part("rows")]
     return RowAxis(blocks.size, along)
 
 
@@ -40,7 +37,7 @@ def rows_of(
     blocks, faults = spec.blocks, Faults()
     if blocks is None:
         return [[] for _ in planners]
-    axis = row_axis(blocks, program.inputs)
+    axis = row_axis(spec, blocks, program.inputs)
     listed = {text.value: text for text in blocks.functions}
     found = []
     for planner, own in zip(planners, plans, strict=True):
@@ -52,8 +49,28 @@ def rows_of(
             if isinstance(one, Refused):
                 faults.add(one.told, listed[name].span(), hint=one.hint)
         found.append(rows)
+    _check_names(found, plans, faults)
     faults.raise_if_any()
     return found
+
+
+def _check_names(
+    rows: Iterable[Iterable[RowFunction | Refused]],
+    plans: Iterable[Iterable[PlannedFunction]],
+    faults: Faults,
+) -> None:
+    """Report functions of the file that are called like a piece of another one."""
+    known = {planned.name: planned for own in plans for planned in own}
+    for piece in (p for own in rows for row in own for p in _pieces(row)):
+        other = known.get(piece.name)
+        if other is not None:
+            spec, name = other.source.spec, piece.source.spec.name
+            message = f"'{piece.name}' is a piece of '{name}', whose rows are in blocks"
+            faults.add(message, spec.name_text.span(), hint="rename one of them")
+
+
+def _pieces(row: RowFunction | Refused) -> list[PlannedFunction]:
+    return row.pieces if isinstance(row, RowFunction) else []
 
 
 @dataclass(frozen=True)
@@ -90,7 +107,7 @@ def with_pieces(
     found: list[PlannedFunction] = []
     for own, cut in zip(plans, rows, strict=True):
         found += own
-        found += [x for row in cut if isinstance(row, RowFunction) for x in row.pieces]
+        found += [piece for row in cut for piece in _pieces(row)]
     return found
 
 

@@ -73,3 +73,30 @@ def test_functions_that_nobody_lists_are_remarked() -> None:
 def test_faults_of_the_section_are_told(blocks: str, part: str) -> None:
     told, *_ = faults(spec("sum(y)", blocks))
     assert part in told, told
+
+
+def test_a_function_called_like_a_piece_is_a_fault() -> None:
+    text = spec("sum(y)") + "  f_finish: sum(y)\n"
+    (told,) = faults(text)
+    assert "'f_finish' is a piece of 'f'" in told and "rename one of them" in told
+
+
+def test_inputs_are_no_sparse_matrix_because_of_their_names() -> None:
+    given = "{w: [n], a_values: [E], a_rows: {shape: [E], index: m}, y: [m]}"
+    text = (
+        f"tensorgen: 1\ninputs: {given}\nblocks: {{m: , functions: [f]}}\n"
+        "functions:\n  f: sum(a_values[e] * y[a_rows[e]], e)\n"
+    )
+    (told,) = faults(text)
+    assert "an index array picks rows by number" in told
+    assert "'blocks: {m: {E: a_rows}}' promises" in told
+
+
+def test_functions_that_find_unknowns_are_refused() -> None:
+    text = (
+        "tensorgen: 1\ninputs: {a: scalar, y: [m]}\n"
+        "unknowns: {x: {shape: scalar, equation: x + exp(x) - a}}\n"
+        "blocks: {m: , functions: [f]}\nfunctions:\n  f: sum((y - x)**2)\n"
+    )
+    (told,) = faults(text)
+    assert "it finds unknowns" in told
