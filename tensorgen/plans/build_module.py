@@ -79,7 +79,8 @@ from tensorgen.version import __version__
 READABLE = 40
 """The most values that a formula which is told may be made of."""
 LINES_OF_FORMULAS = 6
-"""The most lines of formulas in a docstring."""
+"""The most lines of formulas of one result in a docstring."""
+LINES_OF_A_PIECE = 2  # where blocks of rows give several totals
 
 
 class ModuleBuilder:
@@ -358,7 +359,7 @@ class ModuleBuilder:
             names,
             self._words(function, made, lead, names),
             "[" in " ".join(text_of(source)),
-            LINES_OF_FORMULAS,
+            LINES_OF_A_PIECE if planned.piece else LINES_OF_FORMULAS,
         )
         told = [
             teller.equations(result)
@@ -369,7 +370,7 @@ class ModuleBuilder:
             function,
             formula=(*function.formula, *self._cited(source, texts)),
             derivatives=tuple(texts),
-            more=None in told,
+            more=None in told and not planned.piece,
         )
 
     def _words(

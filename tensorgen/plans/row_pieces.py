@@ -44,6 +44,7 @@ from tensorgen.passes.matrices.mirror_products import about_means
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import sizes_in
 from tensorgen.passes.row_places import RowAxis, RowsRefused
+from tensorgen.passes.views import is_entries
 from tensorgen.plans.planned import Member, PlannedFunction
 from tensorgen.plans.planner import Planner
 from tensorgen.spec.model import Definition
@@ -221,8 +222,9 @@ class RowPlanner:
             below = children(node)
             has_rows = any(self.axis.has(dim) for dim in node.dims)
             own[node] = has_rows or node is self.cut.first or any(own[x] for x in below)
+            # To read entries is no work.
             works = isinstance(node, Call) or (
-                isinstance(node, Product) and bool(node.inner)
+                isinstance(node, Product) and bool(node.inner) and not is_entries(node)
             )
             given = isinstance(node, Input) and node.name in self.totals
             heavy[node] = works or given or any(heavy[x] for x in below)
