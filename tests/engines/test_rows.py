@@ -211,6 +211,13 @@ functions:
 """
 
 
+def assert_same(over: Any, wanted: Any, v: Array) -> None:
+    """A function over blocks is the problem with all rows."""
+    np.testing.assert_allclose(over.fun(v), wanted.value(v), rtol=1e-13)
+    np.testing.assert_allclose(over.grad(v), wanted.gradient(v), rtol=1e-12)
+    np.testing.assert_allclose(over.hvp(v, v**2), wanted.hvp(v, v**2), rtol=1e-12)
+
+
 def test_sparse_rows_give_what_the_matrix_gives(tmp_path: Path) -> None:
     module = made.load(SPARSE)
     X = sp.random_array((103, 8), density=0.3, rng=RNG, format="csr")
@@ -223,12 +230,7 @@ def test_sparse_rows_give_what_the_matrix_gives(tmp_path: Path) -> None:
         for blocks in csr_rows(arrays, rows=20), csr_rows(arrays, nbytes=900):
             assert len(blocks) > 4
             for way in list, lambda blocks: [sent(block) for block in blocks]:
-                loss = module.LossProblem.over(way(blocks))
-                np.testing.assert_allclose(loss.fun(v), wanted.value(v), rtol=1e-13)
-                np.testing.assert_allclose(loss.grad(v), wanted.gradient(v), rtol=1e-12)
-                np.testing.assert_allclose(
-                    loss.hvp(v, v**2), wanted.hvp(v, v**2), rtol=1e-12
-                )
+                assert_same(module.LossProblem.over(way(blocks)), wanted, v)
 
 
 ANSWERS = """
@@ -269,12 +271,7 @@ def test_entries_come_with_their_rows() -> None:
         blocks = edges({"row": data["row"]}, columns, beside={"z": data["z"]}, **cut)
         assert len(blocks) > 4
         for way in list, lambda blocks: [sent(block) for block in blocks]:
-            loss = module.LossProblem.over(way(blocks))
-            np.testing.assert_allclose(loss.fun(v), wanted.value(v), rtol=1e-13)
-            np.testing.assert_allclose(loss.grad(v), wanted.gradient(v), rtol=1e-12)
-            np.testing.assert_allclose(
-                loss.hvp(v, v**2), wanted.hvp(v, v**2), rtol=1e-12
-            )
+            assert_same(module.LossProblem.over(way(blocks)), wanted, v)
 
 
 def test_entries_without_arrays_beside_count_their_rows() -> None:

@@ -68,3 +68,29 @@ def test_rows_that_count_from_zero_in_each_block_are_found(
     monkeypatch.setattr(RowCut, "_numbers", lambda self, node: node)
     with pytest.raises(InternalError, match="does not compute what calculus states"):
         compiled("numbered")
+
+
+MIXED = """tensorgen: 1
+inputs: {U: [m, k], w: [k], y: [m]}
+blocks: m
+functions:
+  f:
+    where: r = U @ w - y
+    expr: sum(r**2)
+    wrt: [U, w]
+    emit: [gradient]
+"""
+
+
+def mixed() -> str:
+    (text,) = compile_spec(Source("a.yaml", MIXED), ["numpy"], "cross-country").values()
+    return text
+
+
+def test_results_with_rows_and_without_are_held_against_all_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "def f_grad_rows(" in mixed() and "def f_grad_finish(" in mixed()
+    monkeypatch.setattr(RowCut, "_multiplied", _lost(RowCut._multiplied))
+    with pytest.raises(InternalError, match="does not compute what calculus states"):
+        mixed()
