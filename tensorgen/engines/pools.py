@@ -64,7 +64,7 @@ class ExecutorMap:
         except _Broken as broken:
             self.close()
             raise BrokenPoolError(
-                f"{broken}, twice; do its processes run out of " "memory?"
+                f"{broken}, twice; do its processes run out of memory?"
             ) from broken.__cause__
 
     def _answers(
@@ -84,7 +84,7 @@ class ExecutorMap:
                 done += 1
         except BrokenExecutor as error:
             raise _Broken(
-                f"the pool broke at block {tasks[done].start} " "or one behind"
+                f"the pool broke at block {tasks[done].start} or one behind"
             ) from error
         finally:
             for future in futures:
