@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 SHORT = 10
 """Characters of an expression that nobody minds to read twice."""
@@ -26,6 +26,8 @@ MEMORY = (
     "reversed",
     "indices",
 )
+APART = (ast.Raise, ast.FunctionDef, ast.Lambda, ast.JoinedStr, ast.ExceptHandler)
+"""What does not run with the statements around it, or computes nothing."""
 NUMBERS = ("sqrt", "log", "len", "max", "min")
 """Functions that are taken of sizes as well."""
 
@@ -34,20 +36,29 @@ def taken_twice(text: str) -> Iterator[tuple[str, str]]:
     """Yield functions of a module, and what stands twice in each."""
     for function in ast.walk(ast.parse(text)):
         if isinstance(function, ast.FunctionDef):
-            for found in _repeated(function):
-                yield function.name, found
+            for body in _ways(function):
+                for found in _repeated(function, body):
+                    yield function.name, found
 
 
-def _repeated(function: ast.FunctionDef) -> list[str]:
+def _ways(function: ast.FunctionDef) -> Iterator[list[ast.stmt]]:
+    """The statements of a function, and what runs in their place where they fail."""
+    yield function.body
+    for node in ast.walk(function):
+        if isinstance(node, ast.ExceptHandler):
+            yield node.body
+
+
+def _repeated(function: ast.FunctionDef, body: Sequence[ast.stmt]) -> list[str]:
     moving = {
         name for name, times in Counter(changed_names(function)).items() if times > 1
     }
     sizes = {*_sizes(function)}
     seen = Counter[str]()
-    waiting: list[ast.AST] = [*reversed(function.body)]
+    waiting: list[ast.AST] = [*reversed(body)]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.Raise | ast.FunctionDef | ast.Lambda | ast.JoinedStr):
+        if isinstance(node, APART):
             continue
         if isinstance(node, ast.expr) and _counts(node, sizes):
             text = ast.unparse(node)

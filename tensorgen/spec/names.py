@@ -44,8 +44,8 @@ _BUILTINS = _names("""
     """)
 # Of these none is used where inputs have their names.
 _FAR_FROM_INPUTS = _names("""
-    abs all any callable enumerate frozenset isinstance issubclass iter len next repr
-    set sorted type
+    abs all any callable enumerate frozenset hasattr isinstance issubclass iter len next
+    repr set sorted type
     """)
 RESERVED = FRAME | _BUILTINS | _FAR_FROM_INPUTS | {"cls", "self"}
 """Names that would hide what generated code refers to."""

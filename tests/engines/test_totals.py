@@ -33,7 +33,7 @@ def test_shares_are_joined_as_emitted_code_joins_blocks(
     given: Given, count: int
 ) -> None:
     blocks = list(range(count))
-    wanted = given.module._joined(map(told, blocks))
+    wanted = given.module._joined_totals(map(told, blocks))
     assert joined(map(told, blocks)) == wanted
     rng = random.Random(count)
     for _ in range(9):
