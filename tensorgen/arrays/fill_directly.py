@@ -157,7 +157,7 @@ def _spread(
     if not isinstance(begun, Let):
         return
     # All of it is computed later: nothing that it reads may have changed by then.
-    needed = _memory([whole, begun.value, *(one.value for one in entries)])
+    needed = _memory([begun.value, *(one.value for one in entries)])
     if (
         uses[name] != len(entries) + 1
         or not all(_leaves(one, needed) for one in others)

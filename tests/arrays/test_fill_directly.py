@@ -149,3 +149,26 @@ def test_what_is_copied_before_it_changes_is_copied_there(name: str) -> None:
     assert filled_directly(copied_and_changed(changes[0])).statements[0] == changes[0]
     kept = copied_and_changed(*changes)
     assert filled_directly(kept) == kept
+
+
+def test_a_row_of_a_matrix_by_entries_is_no_array() -> None:
+    spec = """tensorgen: 1
+inputs: {a: [3], x: [2]}
+functions:
+  f:
+    where: |
+      L[0, 0] = a[0]
+      L[0, 1] = 0
+      L[1, 0] = a[1]
+      L[1, 1] = a[2]
+    expr: sum((L @ L.T @ x)**2)
+    wrt: a
+    emit: [value, gradient]
+"""
+    value = source(tensorgen.generate(spec), "f")
+    assert "L[1, 0] = a[1]" in value and "L[1, 1] = a[2]" in value
+    assert value.count("np.zeros") == 1
+    given = np.array([1.5, -0.4, 0.7]), np.array([0.3, 2.0])
+    L = np.array([[1.5, 0], [-0.4, 0.7]])
+    wanted = np.sum((L @ L.T @ given[1]) ** 2)
+    assert tensorgen.load(spec).f(*given) == pytest.approx(wanted, rel=1e-12)
