@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -263,6 +263,12 @@ def suggest(name: str, candidates: Iterable[str]) -> str | None:
         near = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.6)
         close = [folded[c] for c in near]
     return f"did you mean '{close[0]}'?" if close else None
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a text lists them: `a, b and c`."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 # --- drawing ----------------------------------------------------------------

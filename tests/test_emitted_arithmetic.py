@@ -20,7 +20,7 @@ from tests.taken_twice import taken_twice
 EXAMPLES = goldens.FOLDER.parents[1] / "examples"
 SPECS = {path.stem: path for path in sorted(EXAMPLES.glob("*.yaml"))}
 GALLERY = {path.stem: path for path in sorted((EXAMPLES / "gallery").glob("*.yaml"))}
-FEW, MANY = 6, 300
+FEW, MANY = 6, 80
 """Random programs that are read each time, and where there is time."""
 SEVERAL = {
     ("arthritis", "np.broadcast_to"): "each copy is changed by itself",

@@ -15,7 +15,8 @@ from tensorgen.arrays.written import written
 from tensorgen.emit import returned
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import Private, body_of, every
-from tensorgen.plans.lowered_functions import SHARED, Made, listed
+from tensorgen.errors import listed
+from tensorgen.plans.lowered_functions import SHARED, Made
 from tensorgen.spec.names import unused
 
 

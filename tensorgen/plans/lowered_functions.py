@@ -171,12 +171,6 @@ def _words(kind: Kind) -> list[str]:
     return [SHARED[name][0] for name in names] if shared else []
 
 
-def listed(words: Sequence[str]) -> str:
-    """Words as a text lists them."""
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
-
-
 def of_choices(
     result: Function,
     name: str,

@@ -27,9 +27,10 @@ from tensorgen.calculus.kinds import camel
 from tensorgen.emit import returned
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import Body, Function, Private, chosen, every
+from tensorgen.errors import listed
 from tensorgen.plans.block_functions import block_functions
 from tensorgen.plans.formulas import cost_of
-from tensorgen.plans.lowered_functions import SHARED, Form, Made, fullest, listed
+from tensorgen.plans.lowered_functions import SHARED, Form, Made, fullest
 from tensorgen.spec.names import unused
 
 

@@ -13,10 +13,11 @@ from tensorgen.calculus.kinds import (
     NAMED,
     ORDER,
     PROBLEM,
+    ROWS,
     VALUE,
     Kind,
 )
-from tensorgen.errors import Faults, Text, suggest
+from tensorgen.errors import Faults, Text, listed, suggest
 from tensorgen.operators.matrices.subspaces import SUBSPACES
 from tensorgen.spec.expressions import read_expression
 from tensorgen.spec.fields import (
@@ -186,7 +187,8 @@ def _emit(node: Node, wrt: dict[str, str] | None, faults: Faults) -> Emit | None
 def _named(text: Text, wrt: dict[str, str] | None, faults: Faults) -> Emit | None:
     name = text.value
     if name not in NAMED:
-        hint = suggest(name, NAMED) or "it takes " + ", ".join(NAMED)
+        hint = _of_function(name) or suggest(name, NAMED)
+        hint = hint or "it takes " + ", ".join(NAMED)
         if name in (wrt or ()):
             hint = f"a mixed derivative is a list inside the list: [[{name}, {name}]]"
         faults.add(f"'{name}' cannot be emitted", text.span(), hint=hint)
@@ -196,6 +198,16 @@ def _named(text: Text, wrt: dict[str, str] | None, faults: Faults) -> Emit | Non
         _report_no_wrt(text, faults)
         return None
     return Emit(kind, (), text)
+
+
+def _of_function(name: str) -> str:
+    """The hint for the name of what is emitted, as `value_and_grad`."""
+    called = "{f}_" + name
+    kind = next((x for x in ROWS if called == x.called or name == x.name), None)
+    if kind is None or kind.is_higher:
+        return ""
+    asked = listed([f"'{part.name}'" for part in kind.plain_parts])
+    return f"that comes with {asked}" if kind.beside else f"did you mean {asked}?"
 
 
 def _order(text: Text, wrt: dict[str, str] | None, faults: Faults) -> Emit | None:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from tensorgen.errors import listed
+
 
 class Form(NamedTuple):
     """A function of t: what it is called, and its code."""
@@ -27,12 +29,6 @@ FORMS = {
     "slope": Form("sigmoid's slope", "e / below**2"),
 }
 """By `e = exp(-abs(t))` and `below = 1 + e`, in the order in which helpers return."""
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words one after the other."""
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def together(functions: Sequence[str]) -> str:

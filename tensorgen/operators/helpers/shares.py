@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from tensorgen.operators.helpers.logistic import listed, together
+from tensorgen.errors import listed
+from tensorgen.operators.helpers.logistic import together
 
 FORMS = {
     "logsumexp": "np.squeeze(top + np.log(total), axis=axis)[()]",
