@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import weakref
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from types import ModuleType
 from typing import Any
@@ -75,7 +76,7 @@ def test_no_digits_are_lost_far_from_zero(name: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_the_rounds_are_as_few_as_they_can_be(model: Model) -> None:
-    pieces = module(model).FOver._pieces["value_and_gradient"]
+    pieces = module(model).FOver._ways["value_and_gradient"]
     assert len(pieces[0]) == model.rounds
 
 
@@ -94,6 +95,46 @@ def test_a_block_may_be_a_call_that_reads_it() -> None:
     _, over, v = both(model, CUTS["of seven"])
     calls = [lambda block=block: block for block in over._blocks]
     assert module(model).FProblem.over(calls).fun(v) == over.fun(v)
+
+
+def test_no_rows_are_kept_between_rounds() -> None:
+    model = MODELS["standardised"]
+    _, over, v = both(model, CUTS["of seven"])
+    read: list[weakref.ref[Any]] = []
+
+    def again(block: Any) -> Any:
+        found = {name: array.copy() for name, array in block.items()}
+        read.extend(map(weakref.ref, found.values()))
+        return found
+
+    calls = [partial(again, block) for block in over._blocks]
+    streamed = module(model).FProblem.over(calls)
+    assert streamed.fun(v) == over.fun(v)
+    assert read and not [array for array in read if array() is not None]
+
+
+def test_vectors_are_checked_and_packed_as_with_all_rows() -> None:
+    whole, over, v = both(MODELS["network"], CUTS["of seven"])
+    A, b = whole.unpack(v)
+    assert np.array_equal(over.pack(A=A, b=b), v)
+    assert all(map(np.array_equal, over.unpack(v), (A, b)))
+    _, over, v = both(MODELS["softmax"], CUTS["of seven"])
+    with pytest.raises(ValueError, match=r"v: expected shape \(12,\), got \(11,\)"):
+        over.fun(v[1:])
+    with pytest.raises(ValueError, match=r"W: expected shape \(4, 3\), got \(3, 4\)"):
+        over.pack(np.ones((3, 4)))
+
+
+@pytest.mark.parametrize("name", ["mean", "numbered", "variance"])
+def test_an_error_in_a_block_says_which(name: str) -> None:
+    model = MODELS[name]
+    _, over, v = both(model, CUTS["of seven"])
+    blocks = [*over._blocks]
+    blocks[3] = {**blocks[3], "y": blocks[3]["y"] + 1j}
+    broken = module(model).FProblem.over(blocks)
+    with pytest.raises(TypeError, match="y: expected real numbers") as caught:
+        broken.fun(v)
+    assert caught.value.__notes__ == ["in block 3"]
 
 
 def test_value_and_gradient_take_one_pass() -> None:
