@@ -113,7 +113,7 @@ def _inputs(text: str) -> list[tuple[str, list[str], str]]:
     found = []
     for name, given in yaml.safe_load(f"{{{text}}}").items():
         shape = given["shape"] if isinstance(given, dict) else given
-        bound = given["index"] if isinstance(given, dict) else ""
+        bound = given.get("index", "") if isinstance(given, dict) else ""
         found.append((name, shape, bound))
     return found
 
