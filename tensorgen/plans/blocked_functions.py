@@ -31,15 +31,15 @@ def blocked_functions(
         found = {x.whole.kind.name: x for x in own if isinstance(x, RowFunction)}
         first = found.get(VALUE_AND_GRADIENT)
         if first is not None and first.whole.source.spec.name in problems:
-            blocked = _blocked(found, made)
-            if blocked is not None:
-                yield blocked
+            yield _blocked(found, {x.whole.kind.name for x in own}, made)
 
 
 def _blocked(
-    found: Mapping[str, RowFunction], made: Mapping[str, Function]
-) -> BlockedFunction | None:
-    """A function in pieces as a class over blocks."""
+    found: Mapping[str, RowFunction],
+    asked: Collection[str],
+    made: Mapping[str, Function],
+) -> BlockedFunction:
+    """A function in pieces as a class over blocks, of kinds that are asked for."""
     methods: dict[str, Pieces] = {}
     counts: dict[str, str] = {}
     hessian, firsts = "", set[str]()
@@ -50,13 +50,12 @@ def _blocked(
     shards = {p.name: at for p in variables if (at := _rows_of(p.dims, axis))}
     for name in (VALUE_AND_GRADIENT, HESSIAN.name, HVP.name):
         own = found.get(name)
-        if own is None:
-            continue
-        if name == HESSIAN.name and (shards or own.finish is None or own.rows):
+        is_summed = own is not None and own.finish is not None and own.rows is None
+        if name == HESSIAN.name and name in asked and (shards or not is_summed):
             hessian = BY_PASSES if HVP.name in found else ""
             continue
-        if own.finish is None and own.rows is None:
-            return None
+        if own is None:
+            continue
         methods[name] = _pieces(own, shards)
         ways.append(own)
         counts |= own.counts
@@ -68,8 +67,8 @@ def _blocked(
     biased = next(filter(None, map(_bias, ways)), "")
     axes: dict[str, tuple[str, int | None]] = {x: (x, None) for x in axis.sizes}
     axes |= {str(d): (p.name, k) for p in rows for k, d in enumerate(p.dims)}
-    asked = [axis.size] * bool(firsts) + [size for size, _ in shards.values()]
-    asked = [size for size in axis.sizes if size in {*asked, *counts.values()}]
+    needed = [axis.size] * bool(firsts) + [size for size, _ in shards.values()]
+    needed = [size for size in axis.sizes if size in {*needed, *counts.values()}]
     directions = {f"d{x}": at for x, at in shards.items() if HVP.name in methods}
     return BlockedFunction(
         whole.source.spec.name,
@@ -77,7 +76,7 @@ def _blocked(
         methods,
         tuple(rows),
         tuple(p for p in data if p not in rows),
-        {size: axes[size] for size in asked},
+        {size: axes[size] for size in needed},
         counts,
         next(iter(firsts), ""),
         hessian,

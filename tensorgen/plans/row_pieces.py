@@ -250,6 +250,11 @@ class RowPlanner:
         if any(has_rows) and not all(has_rows):
             return self._mixed(roots, has_rows)
         planned, kind = self.planned, self.planned.kind
+        tensors = zip(planned.stated, planned.plan.tensors, strict=True)
+        for tensor, kept in tensors if not any(has_rows) else ():
+            if kept is not None and any(map(self.axis.has, tensor.dims)):
+                why = "it is an object that has to know how many rows there are"
+                raise RowsRefused(tensor, why, "products with it stay with the rows")
         if all(has_rows) and not self.gone and not self._counts_rows:
             return None, planned  # a block is as good as all rows
         suffix, what = ("rows", "a block") if any(has_rows) else ("finish", "totals")

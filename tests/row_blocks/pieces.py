@@ -61,7 +61,7 @@ class Whole:
         along = {
             str(x.shape[0]): x.name
             for x in self.spec.inputs
-            if str(x.index) == size and len(x.shape) == 1
+            if str(x.index) == size and len(x.shape) == 1 and str(x.shape[0]) != size
         }
         blocks = BlocksSpec(size, Text.plain(size), tuple(along.items()))
         axis = row_axis(self.spec, blocks, self.program.inputs)
