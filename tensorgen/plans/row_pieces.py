@@ -252,10 +252,13 @@ class RowPlanner:
         planned, kind = self.planned, self.planned.kind
         tensors = zip(planned.stated, planned.plan.tensors, strict=True)
         for tensor, kept in tensors if not any(has_rows) else ():
-            if kept is not None and any(map(self.axis.has, tensor.dims)):
+            if kept is not None and any(map(self.axis.mentions, tensor.dims)):
                 why = "it is an object that has to know how many rows there are"
                 raise RowsRefused(tensor, why, "products with it stay with the rows")
-        if all(has_rows) and not self.gone and not self._counts_rows:
+        counts = self._counts_rows or any(
+            self.axis.mentions(check.size) for check in planned.source.checks
+        )
+        if all(has_rows) and not self.gone and not counts:
             return None, planned  # a block is as good as all rows
         suffix, what = ("rows", "a block") if any(has_rows) else ("finish", "totals")
         plan = planned.plan.over(optimise(self.planner.context(), [roots]).roots)

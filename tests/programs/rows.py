@@ -17,6 +17,7 @@ import numpy as np
 
 from tensorgen.calculus.kinds import VALUE
 from tensorgen.errors import Source
+from tensorgen.ir.nodes import Input
 from tensorgen.plans.row_pieces import RowFunction
 from tests.programs import meaning
 from tests.programs.tree import RandomProgram
@@ -81,6 +82,8 @@ def arguments(program: RandomProgram, size: str) -> dict[str, Array]:
         lengths = [meaning.length(dim, sizes) for dim in shape]
         if name in program.indexed:
             found[name] = random.integers(0, sizes[program.indexed[name]], lengths)
+            if program.indexed[name] == size and len(shape) == 1:
+                found[name].sort()  # entries that come along are as blocks have them
             continue
         array = random.uniform(0.4 if name in program.positive else -1.5, 1.5, lengths)
         if name in program.promises:
@@ -102,15 +105,24 @@ def computed(
     ends: list[int],
 ) -> list[Array]:
     """The results of a function by its pieces, those of rows along all rows."""
-    axis, known = row.axis, {name: ROWS for name in row.counts}
+    axis, sizes = row.axis, {**program.sizes, row.axis.size: ROWS}
+    known: dict[str, Any] = {name: sizes[x] for name, x in row.counts.items()}
     dims = {p.name: p.dims for p in row.whole.parameters}
     blocks = []
     for start, stop in zip([0, *ends], ends, strict=False):
-        block = {**given, axis.size: stop - start, row.first: start}
+        places = {axis.size: np.arange(start, stop)}
+        for size, node in axis.along.items():
+            assert isinstance(node, Input)
+            at = given[node.name]
+            places[size] = np.flatnonzero((at >= start) & (at < stop))
+        block = {**given, row.first: start}
+        block |= {size: len(own) for size, own in places.items()}
         for name, own in dims.items():
             for k, dim in enumerate(own):
                 if axis.has(dim):
-                    block[name] = block[name].take(range(start, stop), axis=k)
+                    block[name] = block[name].take(places[str(dim)], axis=k)
+            if program.indexed.get(name) == axis.size:
+                block[name] = block[name] - start
         blocks.append(block)
     for one in row.rounds:
         if one.start is not None:
@@ -126,6 +138,7 @@ def computed(
         along = [list(own) for own in zip(*several, strict=True)]
     if not along:
         return finished
+    # Entries that come along are in the order of their blocks.
     axes = [axis.axis_of(node) for node in row.whole.plan.roots]
     return [
         finished.pop(0) if k is None else np.concatenate(along.pop(0), axis=k)

@@ -205,3 +205,12 @@ def test_what_has_rows_stays_with_them() -> None:
         first = first.joined(other)
     rows = [made.f_rows(w, block["X"], **first._asdict()) for block in blocks]
     assert close(np.concatenate(rows), made.f(w, values["X"]))
+
+
+def test_a_block_may_have_fewer_rows_than_all_must_have() -> None:
+    made = tensorgen.load(Model("", "X @ w + 0 * y[0]").spec("value"))
+    w, X, y = np.ones(2), np.ones((3, 2)), np.ones(3)
+    with pytest.raises(ValueError, match="needs 1 <= m"):
+        made.f(w, X[:0], y[:0])
+    assert np.array_equal(made.f_rows(w, X[:0]), np.zeros(0))
+    assert np.array_equal(made.f_rows(w, X), made.f(w, X, y))
