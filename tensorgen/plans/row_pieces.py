@@ -252,7 +252,7 @@ class RowPlanner:
         planned, kind = self.planned, self.planned.kind
         tensors = zip(planned.stated, planned.plan.tensors, strict=True)
         for tensor, kept in tensors if not any(has_rows) else ():
-            if kept is not None and any(map(self.axis.mentions, tensor.dims)):
+            if kept is not None and not kept.symbols.isdisjoint(self.axis.sizes):
                 why = "it is an object that has to know how many rows there are"
                 raise RowsRefused(tensor, why, "products with it stay with the rows")
         counts = self._counts_rows or any(

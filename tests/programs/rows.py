@@ -153,9 +153,13 @@ def _called(module: Any, name: str, given: Mapping[str, Array]) -> Any:
 
 def _arrays(results: Any) -> list[Array]:
     """Results one by one, as arrays."""
+    if hasattr(results, "dense"):
+        results = results.dense()
+    if isinstance(results, dict):
+        results = tuple(results.values())
     if isinstance(results, tuple):
         return [array for one in results for array in _arrays(one)]
-    return [np.asarray(results.dense() if hasattr(results, "dense") else results)]
+    return [np.asarray(results)]
 
 
 def _has_objects(results: Any) -> bool:
