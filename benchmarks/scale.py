@@ -114,7 +114,7 @@ def driver(model: Any, columns: int) -> float:
         *((seconds(pieces), seconds(over.fun_and_grad)) for _ in range(20)),
         strict=True,
     )
-    return (min(all_) - min(alone)) / EMPTY
+    return float(min(all_) - min(alone)) / EMPTY
 
 
 def gradient(loss: Any, columns: int) -> float:
