@@ -92,6 +92,31 @@ def a_block(model: Any, columns: int, over: Any) -> float:
     return gradient(model.LossProblem.over([few] * EMPTY, map=over), columns) / EMPTY
 
 
+def driver(model: Any, columns: int) -> float:
+    """Return the seconds that a block takes besides its piece, in this process.
+
+    Of the processor: a few microseconds are less than what other programs take.
+    """
+    few = {"X": np.ones((2, columns)), "y": np.ones(2)}
+    piece, numbers = model.loss_value_and_grad_partial1, iter(range(99))
+    over = model.LossProblem.over([few] * EMPTY)
+
+    def seconds(call: Callable[[Any], Any]) -> float:
+        point, start = np.full(columns, 1e-3 * next(numbers)), time.process_time()
+        call(point)
+        return time.process_time() - start
+
+    def pieces(point: Any) -> None:
+        for _ in range(EMPTY):
+            piece(point, **few)
+
+    alone, all_ = zip(
+        *((seconds(pieces), seconds(over.fun_and_grad)) for _ in range(20)),
+        strict=True,
+    )
+    return float(min(all_) - min(alone)) / EMPTY
+
+
 def gradient(loss: Any, columns: int) -> float:
     """Return the least time of value and gradient, never at the same vector."""
     numbers = iter(range(99))
@@ -114,6 +139,8 @@ def blocks_cost(
     """Return rows about blocks that are nearly empty."""
     title = f"Microseconds a block, of {EMPTY} blocks of two rows of {columns} columns"
     lines = ["", title, "", f"{'map':<32}{'gradient':>10}{'one a task':>12}"]
+    own = f"{1e6 * driver(model, columns):.1f}"
+    lines.append(f"{'one process, besides the piece':<32}{own:>10}")
     for name, maps in found:
         times = [a_block(model, columns, over) for over in maps]
         first, *one = [f"{1e6 * seconds:.0f}" for seconds in times]

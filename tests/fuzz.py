@@ -4,9 +4,10 @@ Each seed gives a program over the whole language, one whose derivatives have a
 structure, and one of parts of its variable, which must store no place that stays empty.
 A failing one is printed as a spec that reproduces it; where only empty places are
 stored, it is counted and printed apart: `GAPS` in `tests/programs/sparse.py` has what
-is known of that. Of every eighth seed no function may cost much more than it has to
-(`tests/modelled.py`). The seeds that ran, on which commit, how fast, and which features
-the programs use are kept in a file.
+is known of that. Of every fourth seed the rows of each size come in blocks
+(`tests/programs/rows.py`), and of every eighth no function may cost much more than it
+has to (`tests/modelled.py`). The seeds that ran, on which commit, how fast, and which
+features the programs use are kept in a file.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import NamedTuple
 
 from tensorgen.emit import layout
 from tests.modelled import LISTED, cliffs
-from tests.programs import judge
+from tests.programs import judge, rows
 from tests.programs.check_structured import LOOSE
 from tests.programs.device import disagreements
 from tests.programs.sparse import sparse_program
@@ -105,6 +106,8 @@ def outcomes(seed: int) -> list[Outcome]:
     wrong = judge.faults(general)
     if seed % 4 == 1 and not wrong:
         wrong = _device_faults(general, judge.MODES[seed // 4 % 3])
+    if seed % 4 == 3 and not wrong:
+        wrong = rows.faults(general)
     if seed % PRICED == 0 and not wrong and f"general {seed}" not in LISTED:
         wrong = cliffs(general.text)
     return [
@@ -155,7 +158,7 @@ def run(seeds: range, jobs: int) -> tuple[Counter[str], list[Outcome], float]:
 
 
 def _report(outcome: Outcome, shrinks: bool) -> str:
-    if not shrinks:
+    if not shrinks or outcome.faults[0].startswith(rows.OF):
         return "\n".join([f"seed {outcome.seed}:", outcome.text, *outcome.faults])
     for made in (structured_program, sparse_program):
         if made(outcome.seed).text == outcome.text:

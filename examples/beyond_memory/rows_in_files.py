@@ -33,17 +33,17 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def module(folder: Path) -> Any:
-    """Return the module of the spec, from a file that other processes import too."""
+def module(folder: Path, name: str = "logistic_rows") -> Any:
+    """Return the module of a spec, from a file that other processes import too."""
     folder.mkdir(parents=True, exist_ok=True)
-    spec, path = HERE / "logistic_rows.yaml", folder / "logistic_rows.py"
+    spec, path = HERE / f"{name}.yaml", folder / f"{name}.py"
     if not path.exists() or path.stat().st_mtime < spec.stat().st_mtime:
         written = path.with_suffix(f".{os.getpid()}")
         written.write_text(tensorgen.generate(spec), encoding="utf-8")
         written.replace(path)
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
-    return importlib.import_module("logistic_rows")
+    return importlib.import_module(name)
 
 
 def files(folder: Path, rows: int, columns: int) -> dict[str, Path]:

@@ -52,8 +52,8 @@ class Composition:
         for own in self.rounds:
             whole = _meaning(point, sizes, known)
             known |= {name: whole.of(node) for name, node in own.start.items()}
-            found = [
-                {name: block.of(node) for name, node in own.of.items()}
+            found = [  # no rows give zeros of another kind of number
+                {name: point.field.of(block.of(node)) for name, node in own.of.items()}
                 for block in self._blocks(point, sizes, known)
             ]
             total, *others = found
@@ -94,7 +94,7 @@ class Composition:
 
         def given(node: Input) -> Array:
             if node.name == self.first:
-                return np.asarray(start)
+                return point.field.of(start)
             value = known[node.name] if node.name in known else point.input(node)
             for axis, dim in enumerate(node.dims):
                 if str(dim) in own:

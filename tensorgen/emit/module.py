@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tensorgen.emit.blocked import BlockedFunction
 from tensorgen.emit.bound_problems import BoundFunction, ConstrainedProblem
 from tensorgen.emit.interface import Function, Helper, Private
-from tensorgen.emit.row_blocks import BlockedFunction
 from tensorgen.emit.unknown_solvers import Solver
 from tensorgen.structure.classes import StructuredClass
 

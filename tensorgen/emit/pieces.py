@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, ORDER
 from tensorgen.emit import returned, unknown_solvers
 from tensorgen.emit.backends import BACKENDS
+from tensorgen.emit.blocked import BY_PASSES
 from tensorgen.emit.interface import (
     Body,
     Function,
@@ -16,7 +17,6 @@ from tensorgen.emit.interface import (
     given,
 )
 from tensorgen.emit.module import Module
-from tensorgen.emit.row_blocks import BY_PASSES
 from tensorgen.errors import InternalError
 from tensorgen.structure.classes import DERIVATIVE_BASE, HESSIAN_BASE
 from tensorgen.structure.structures import in_order
@@ -110,6 +110,7 @@ def uses(module: Module) -> dict[str, bool]:
         ),
         "has_points": bool(module.bound),
         "has_row_blocks": bool(module.blocked),
+        "has_shards": any(own.shards for own in module.blocked),
         "has_passes": any(own.hessian == BY_PASSES for own in module.blocked),
         "has_objects": matrix or higher or bool(bases),
         "has_matrix": matrix,

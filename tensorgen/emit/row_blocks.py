@@ -2,63 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from tensorgen.calculus.kinds import GRADIENT, HVP, PROBLEM, VALUE, camel
-from tensorgen.emit.interface import Parameter, arranged
+from tensorgen.calculus.kinds import HVP, camel
+from tensorgen.emit.blocked import BlockedFunction, Told
+from tensorgen.emit.data import conversion
+from tensorgen.emit.documentation import shape_phrase
+from tensorgen.emit.flat_vector import Layout, layout
+from tensorgen.emit.function_preamble import Plan, plan
+from tensorgen.emit.interface import arranged, every
 from tensorgen.emit.text import docstring, paragraph
 from tensorgen.ir.dims import tuple_text
-
-VALUE_AND_GRADIENT = f"{VALUE.name}_and_{GRADIENT.name}"
-BY_PASSES = "_HessianByPasses"
-"""The class of a Hessian parts of which stay with their rows: it is multiplied by."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """The functions that compute one: of each round a start, if any, and a partial."""
-
-    rounds: tuple[tuple[str | None, str], ...]
-    finish: str
-
-
-@dataclass(frozen=True, slots=True)
-class BlockedFunction:
-    """A function of the module whose rows come in blocks.
-
-    `methods` are in pieces, by the names of kinds. Of the data some are `blocked`, and
-    others `known` to all blocks. `counts` has the arguments that are numbers of all
-    rows, the array of each and its axis, `sides` other sizes, `own_sides` those that
-    are a block's own; `first` is what the number of a block's first row is called. A
-    Hessian is of the type `hessian`. What random blocks give is `biased` for a reason,
-    if for any.
-    """
-
-    function: str
-    wrt: tuple[str, ...]
-    size: str
-    methods: Mapping[str, Pieces]
-    blocked: tuple[Parameter, ...]
-    known: tuple[Parameter, ...]
-    counts: Mapping[str, tuple[str, int]]
-    first: str = ""
-    hessian: str = ""
-    biased: str = ""
-    sides: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    own_sides: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """Such a class as its template sees it."""
+    """Such a class as its template sees it.
+
+    `tables` are attributes of the class by their names, and `measured` the sizes that
+    the `layout` of a flat vector reads.
+    """
 
     name: str
-    problem: str
+    base: str
     docstring: str
     names: str
-    ways: list[tuple[str, tuple[tuple[str | None, str], ...], str]]
-    counts: str
+    ways: list[tuple[str, str]]
+    tables: list[tuple[str, str]]
     first: str
     signature: str
     given: str
@@ -66,31 +38,45 @@ class Over:
     hessian: str
     hvp: bool
     biased: str
-    sides: str
-    own_sides: str
+    variables: tuple[str, ...]
+    pack_signature: str
+    packing: str
+    layout: Layout
+    measured: str
 
 
 def over(own: BlockedFunction) -> Over:
     """Describe the class of a function whose rows come in blocks."""
-    problem = PROBLEM.public_name(own.function)
     plain, keyword = arranged(own.known)
     named = [p.declared for p in (*plain, *keyword)]
-    names = ", ".join(p.name for p in own.blocked)
     known = ", ".join(f'"{p.name}": {p.name}' for p in (*plain, *keyword))
+    data = [*own.blocked, *own.known]
+    told = plan(every(data))
+    for size in own.lengths:
+        told.sources.setdefault(size, ("", own.variables[0]))
+    symbols = dict.fromkeys(s for p in own.variables for d in p.dims for s in d.symbols)
+    sizes = tuple(s for s in symbols if s in told.sources)
+    rows = layout(own.variables, told, sizes)
+    variables = tuple(p.name for p in own.variables)
+    tables = {
+        "_lengths": _places(own.lengths),
+        "_counts": _texts(own.counts),
+        "_sides": _places(own.sides),
+        "_own_sides": _places(own.own_sides),
+        "_shards": _places(own.shards),
+    }
+    if own.shards:
+        fields = {name: way.fields for name, way in own.methods.items()}
+        pairs = (f'"{name}": {_names(x)}' for name, x in fields.items())
+        along = {x: at for way in own.methods.values() for x, at in way.along.items()}
+        tables |= {"_fields": f"{{{', '.join(pairs)}}}", "_along": _places(along)}
     return Over(
         f"{camel(own.function)}Over",
-        problem,
-        docstring(
-            [f"`{own.function}` over blocks of rows, a function of one flat vector."],
-            paragraph(
-                f"A block has its rows of {names}: a dictionary of these arrays, or a "
-                "callable that returns one, which is called in each round. `map` may "
-                "be that of a pool of processes, or any other that keeps the order."
-            ),
-        ),
-        tuple_text([f'"{name}"' for name in own.wrt]),
-        [(name, way.rounds, way.finish) for name, way in own.methods.items()],
-        _places(own.counts),
+        "_ShardedRowBlocks" if own.shards else "_RowBlocks",
+        _docstring(own),
+        _names(variables),
+        [(name, way.text) for name, way in own.methods.items()],
+        [(name, text) for name, text in tables.items() if text],
         own.first,
         ", ".join(["*", *named, "map: Any = map"]),
         "".join(f", {p.name}={p.name}" for p in (*plain, *keyword)),
@@ -98,12 +84,59 @@ def over(own: BlockedFunction) -> Over:
         own.hessian,
         HVP.name in own.methods,
         own.biased,
-        _places(own.sides),
-        _places(own.own_sides),
+        variables,
+        ", ".join(f"{name}: ArrayLike" for name in variables),
+        conversion(own.variables)[0],
+        rows,
+        "" if rows.packs else _measured(own, told, sizes),
     )
 
 
-def _places(told: Mapping[str, tuple[str, int]]) -> str:
+def _docstring(own: BlockedFunction) -> str:
+    names = [p.name for p in own.blocked]
+    told = [
+        x for x, (_, axis) in {**own.lengths, **own.own_sides}.items() if axis is None
+    ]
+    also = f", and {', '.join(told)}, how many it has" if told else ""
+    rows = [f"    {p.name} : {shape_phrase(p.dims)}" for p in own.variables]
+    shards = [p.name for p in own.variables if p.name in own.shards]
+    note = ", those of " + ", ".join(shards) + " in the order of the blocks"
+    vector = "The vector contains, raveled in C order and concatenated"
+    return docstring(
+        [f"`{own.function}` over blocks of rows, a function of one flat vector."],
+        [*paragraph(f"{vector}{note if shards else ''}:"), "", *rows],
+        paragraph(
+            f"A block has its rows of {', '.join(names)}{also}: a dictionary of these, "
+            "or a callable that returns one, which is called in each round. `map` may "
+            "be that of a pool of processes, or any other that keeps the order."
+        ),
+    )
+
+
+def _measured(own: BlockedFunction, told: Plan, sizes: Sequence[str]) -> str:
+    """The sizes that a vector's layout reads, as a tuple of Python."""
+    texts = []
+    for size in sizes:
+        text, parameter = told.sources[size]
+        if size in own.lengths:
+            texts.append(f'self._bounds["{size}"][-1]')
+        elif parameter.role == "size":
+            texts.append(f'self._known["{size}"]')
+        else:
+            texts.append(re.sub(r"(\w+)\.shape", r'self._shapes["\1"]', text))
+    return tuple_text(texts) if texts else ""
+
+
+def _names(names: Sequence[str]) -> str:
+    return tuple_text([f'"{name}"' for name in names])
+
+
+def _texts(names: Mapping[str, str]) -> str:
+    pairs = (f'"{x}": "{y}"' for x, y in names.items())
+    return f"{{{', '.join(pairs)}}}" if names else ""
+
+
+def _places(told: Told) -> str:
     """The arrays and axes that tell sizes, as the text of a dictionary."""
     rows = (f'"{x}": ("{of}", {axis})' for x, (of, axis) in told.items())
     return f"{{{', '.join(rows)}}}" if told else ""

@@ -22,13 +22,11 @@ from tensorgen.engines.pools import BrokenPoolError, executor_map
 from tensorgen.engines.ranks import mpi_map
 from tensorgen.engines.row_blocks import RowBlock
 from tensorgen.engines.saved_totals import load_totals, save_totals
-from tensorgen.engines.shares import BlockError
 from tensorgen.engines.sparse_rows import csr_rows, save_csr
 from tensorgen.engines.stored_rows import dask_rows, parquet_rows, zarr_rows
 from tensorgen.engines.trees import joined
 
 __all__ = [
-    "BlockError",
     "BrokenPoolError",
     "RowBlock",
     "csr_rows",

@@ -47,12 +47,29 @@ class Entries:
         return Entries(column, bounds.copy(), self.names_rows, start)
 
 
+@dataclass(frozen=True)
+class Counted:
+    """How many rows there are: what a block tells where no array of it does."""
+
+    rows: int
+    row_bytes: float = 0.0
+
+    def read(self, start: int, stop: int) -> int:
+        """Return how many rows there are from start to stop."""
+        return stop - start
+
+    def cut(self, start: int, stop: int) -> Counted:
+        """Return itself, which holds no rows."""
+        return self
+
+
 def edges(
     row: Mapping[str, Any],
     columns: Mapping[str, Any],
     *,
     beside: Mapping[str, Any] | None = None,
     count: int | None = None,
+    size: str | None = None,
     rows: int | None = None,
     nbytes: int = BLOCK,
 ) -> Sequence[RowBlock]:
@@ -60,9 +77,10 @@ def edges(
 
     `row` names the row of each entry, `{"row": row}`; `columns` are what entries have
     besides, and arrays `beside` have rows themselves. There are as many rows as `count`
-    says, or these arrays, or else the last that is named. Entries are sorted by their
-    rows once, and blocks number their rows from 0. A block has `rows` rows, or those
-    that take `nbytes` bytes in the mean.
+    says, or these arrays, or else the last that is named. A block has that number of
+    its own as `size`, such as `"m"`, which it needs where no array beside has rows.
+    Entries are sorted by their rows once, and blocks number their rows from 0. A block
+    has `rows` rows, or those that take `nbytes` bytes in the mean.
     """
     ((name, given),) = row.items()
     at = np.asarray(given)
@@ -85,4 +103,6 @@ def edges(
             message = f"{other}: expected {at.size} entries, as {name} has"
             raise ValueError(f"{message}, got shape {column.shape}")
         sources[other] = Entries(column[order], bounds, False)
+    if size is not None:
+        sources[size] = Counted(count)
     return cut_rows({**sources, **held}, rows, nbytes)

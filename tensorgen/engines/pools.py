@@ -45,8 +45,8 @@ class ExecutorMap:
     def __call__(self, function: Function, blocks: Sequence[Any]) -> list[Any]:
         """Return the results of blocks in order, or their one total.
 
-        BlockError if a block fails; BrokenPoolError if the pool breaks twice, or once
-        if it cannot be built anew.
+        The error of a block that fails; BrokenPoolError if the pool breaks twice, or
+        once if it cannot be built anew.
         """
         tasks = shares(blocks, self._together, os.cpu_count() or 1)
         run = partial(answer, function, self._threads)

@@ -17,7 +17,7 @@ def mpi_map(
     Each rank goes through its share of the blocks, and all of them get the results of
     all blocks, in order, or their one total. Ranks have to call it alike. The subtrees
     of a share are joined by its rank, so that few of them travel, and bits are the same
-    for any number of ranks. If a block fails, all ranks raise the BlockError.
+    for any number of ranks. If a block fails, all ranks raise its error.
     """
 
     def mapped(function: Function, blocks: Sequence[Any]) -> list[Any]:

@@ -17,16 +17,10 @@ Function = Callable[[Any], Any]
 TASKS = 8
 
 
-class BlockError(RuntimeError):
-    """A block failed: its `number` among those of the round, and its `error`."""
+class Failed(NamedTuple):
+    """A block failed: the error as it was, with a note which block it was."""
 
-    def __init__(self, number: int, error: Exception) -> None:
-        super().__init__(number, error)
-        self.number, self.error = number, error
-
-    def __str__(self) -> str:
-        """Say which block it was, and what went wrong there."""
-        return f"block {self.number}: {type(self.error).__name__}: {self.error}"
+    error: Exception
 
 
 class Share(NamedTuple):
@@ -36,7 +30,7 @@ class Share(NamedTuple):
     blocks: Sequence[Any]
 
 
-Answer = list[Subtree] | BlockError
+Answer = list[Subtree] | Failed
 
 
 def shares(blocks: Sequence[Any], together: int | None, workers: int) -> list[Share]:
@@ -68,14 +62,17 @@ def answer(function: Function, blas_threads: int | None, share: Share) -> Answer
         try:
             return grown(results())
         except Exception as error:
-            return BlockError(number, _portable(error))
+            # Functions of emitted code say which block it was, in which order ever.
+            if not getattr(error, "__notes__", None):
+                error.add_note(f"in block {number}")
+            return Failed(_portable(error))
 
 
 def trees(answers: Iterable[Answer]) -> Iterator[Subtree]:
-    """Yield the subtrees of all shares; BlockError with its cause if a block failed."""
+    """Yield the subtrees of all shares; the error of a block that failed."""
     for found in answers:
-        if isinstance(found, BlockError):
-            raise found from found.error
+        if isinstance(found, Failed):
+            raise found.error
         yield from found
 
 
@@ -83,10 +80,19 @@ def _portable(error: Exception) -> Exception:
     """Return an error that gets to another process: itself, or else its text."""
     try:
         copy = pickle.loads(pickle.dumps(error))
-        same = type(copy) is type(error) and str(copy) == str(error)
-    except Exception:
-        same = False
-    return error if same else RuntimeError(f"{type(error).__name__}: {error}")
+        if _told(copy) == _told(error):
+            return error
+    except Exception:  # whatever its own code does
+        pass
+    text = RuntimeError(f"{type(error).__name__}: {error}")
+    for note in getattr(error, "__notes__", ()):
+        text.add_note(note)
+    return text
+
+
+def _told(error: Exception) -> tuple[object, ...]:
+    """Return what the user sees of an error."""
+    return type(error), str(error), getattr(error, "__notes__", None)
 
 
 class _Limit:

@@ -24,6 +24,10 @@ class Kept(Protocol):
         """The arrays, each once, in order."""
 
     @property
+    def symbols(self) -> set[str]:
+        """The sizes that are asked for beside the arrays."""
+
+    @property
     def read_as(self) -> Kept | None:
         """What the arrays were read in the place of: it holds as much, or little more,
         and both are compared by what they cost."""

@@ -56,7 +56,7 @@ class RowAxis:
     def axis_of(self, node: Node) -> int | None:
         """Return the axis of rows of a value, if it has one; refuses all else."""
         found = [axis for axis, dim in enumerate(node.dims) if self.has(dim)]
-        mixed = [dim for dim in node.dims if self._mentions(dim) and not self.has(dim)]
+        mixed = [dim for dim in node.dims if self.mentions(dim) and not self.has(dim)]
         if mixed:
             why = f"an axis of {mixed[0]} entries is not the rows of {self.size}"
             raise RowsRefused(node, why, "ranges and shapes that leave rows whole")
@@ -64,7 +64,8 @@ class RowAxis:
             raise RowsRefused(node, "it has an entry for each pair of rows")
         return found[0] if found else None
 
-    def _mentions(self, dim: Dim) -> bool:
+    def mentions(self, dim: Dim) -> bool:
+        """Whether a size is made of those that differ from block to block."""
         return not {*dim.symbols}.isdisjoint(self.sizes)
 
     # Products
@@ -77,7 +78,7 @@ class RowAxis:
         rows = {x: {x} for x, dim in enumerate(node.sizes) if self.has(dim)}
         late: list[Constraint] = []
         for one in node.constraints:
-            if self._mentions(one.form.const):
+            if self.mentions(one.form.const):
                 raise RowsRefused(node, "it reads rows by their number", OF_NUMBERS)
             pair = one.equal_atoms
             sides = [self._row(node, atom) for atom in pair]
@@ -130,7 +131,7 @@ class RowAxis:
     def names_rows(self, node: Node) -> bool:
         """Whether the entries of an index array are numbers of rows."""
         bound = node.index if isinstance(node, Input) else None
-        return bound is not None and self._mentions(bound)
+        return bound is not None and self.mentions(bound)
 
 
 OF_NUMBERS = "what a row is made of must not depend on where it stands"

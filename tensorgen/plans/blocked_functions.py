@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from tensorgen.calculus.kinds import HESSIAN, HVP
-from tensorgen.emit.interface import Function, given, sizes_among
-from tensorgen.emit.returned import annotation
-from tensorgen.emit.row_blocks import (
+from tensorgen.emit.blocked import (
     BY_PASSES,
     VALUE_AND_GRADIENT,
     BlockedFunction,
     Pieces,
 )
+from tensorgen.emit.interface import Function, given, sizes_among
+from tensorgen.emit.returned import annotation
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children, topological
+from tensorgen.passes.row_places import RowAxis
 from tensorgen.plans.row_pieces import RowFunction
 from tensorgen.plans.rows_in_blocks import Refused
 
@@ -29,60 +31,90 @@ def blocked_functions(
         found = {x.whole.kind.name: x for x in own if isinstance(x, RowFunction)}
         first = found.get(VALUE_AND_GRADIENT)
         if first is not None and first.whole.source.spec.name in problems:
-            blocked = _blocked(found, made)
-            if blocked is not None:
-                yield blocked
+            yield _blocked(found, {x.whole.kind.name for x in own}, made)
 
 
 def _blocked(
-    found: Mapping[str, RowFunction], made: Mapping[str, Function]
-) -> BlockedFunction | None:
-    """A function in pieces as a class over blocks, unless variables have rows."""
+    found: Mapping[str, RowFunction],
+    asked: Collection[str],
+    made: Mapping[str, Function],
+) -> BlockedFunction:
+    """A function in pieces as a class over blocks, of kinds that are asked for."""
     methods: dict[str, Pieces] = {}
     counts: dict[str, str] = {}
     hessian, firsts = "", set[str]()
     ways = list[RowFunction]()
+    value = found[VALUE_AND_GRADIENT]
+    axis, whole = value.axis, value.whole
+    variables = [p for p in given(whole.parameters) if p.name in whole.wrt]
+    shards = {p.name: at for p in variables if (at := _rows_of(p.dims, axis))}
     for name in (VALUE_AND_GRADIENT, HESSIAN.name, HVP.name):
         own = found.get(name)
-        if own is None:
-            continue
-        if own.finish is None or own.rows is not None:
-            if name != HESSIAN.name:
-                return None
+        is_summed = own is not None and own.finish is not None and own.rows is None
+        if name == HESSIAN.name and name in asked and (shards or not is_summed):
             hessian = BY_PASSES if HVP.name in found else ""
             continue
-        rounds = (
-            (r.start.name if r.start else None, r.partial.name) for r in own.rounds
-        )
-        methods[name] = Pieces(tuple(rounds), own.finish.name)
+        if own is None:
+            continue
+        methods[name] = _pieces(own, shards)
         ways.append(own)
         counts |= own.counts
         firsts |= {own.first} - {""}
-        if name == HESSIAN.name:
+        if name == HESSIAN.name and own.finish is not None:
             hessian = annotation(made[own.finish.name])
-    value = found[VALUE_AND_GRADIENT]
-    axis, whole = value.axis, value.whole
     data = [p for p in given(whole.parameters) if p.name not in whole.wrt]
     rows = [p for p in data if any(map(axis.has, p.dims))]
-    if firsts and axis.size not in counts.values():
-        counts = {f"all_{axis.size}": axis.size, **counts}
     biased = next(filter(None, map(_bias, ways)), "")
-    axes = {str(d): (p.name, k) for p in rows for k, d in enumerate(p.dims)}
-    ranked = sorted(counts.items(), key=lambda row: row[1] != axis.size)
-    told = {name: axes[size] for name, size in ranked}
+    axes: dict[str, tuple[str, int | None]] = {x: (x, None) for x in axis.sizes}
+    axes |= {str(d): (p.name, k) for p in rows for k, d in enumerate(p.dims)}
+    needed = [axis.size] * bool(firsts) + [size for size, _ in shards.values()]
+    needed = [size for size in axis.sizes if size in {*needed, *counts.values()}]
+    directions = {f"d{x}": at for x, at in shards.items() if HVP.name in methods}
     return BlockedFunction(
         whole.source.spec.name,
-        whole.wrt,
-        axis.size,
+        tuple(variables),
         methods,
         tuple(rows),
         tuple(p for p in data if p not in rows),
-        told,
+        {size: axes[size] for size in needed},
+        counts,
         next(iter(firsts), ""),
         hessian,
         biased,
-        _sides(ways, [*told, *axis.sizes]),
+        _sides(ways, [*counts, *axis.sizes]),
         {x: axes[x] for x in axis.sizes if x in _asked(ways)},
+        shards | directions,
+    )
+
+
+def _rows_of(dims: Sequence[Dim], axis: RowAxis) -> tuple[str, int] | None:
+    """The size of an axis of rows, and which axis it is."""
+    found = ((str(dim), k) for k, dim in enumerate(dims) if axis.has(dim))
+    return next(found, None)
+
+
+def _pieces(own: RowFunction, shards: Collection[str]) -> Pieces:
+    """The functions that compute one, and which results stay with rows."""
+    rounds = tuple(
+        (r.start.name if r.start else None, r.partial.name) for r in own.rounds
+    )
+    finish = own.finish.name if own.finish else None
+    if own.rows is None and not shards:
+        return Pieces(rounds, finish)
+    last = own.rounds[-1].partial.root_names if own.rounds else ()
+    waits = own.rows is not None and bool(
+        {p.name for p in own.rows.parameters} & {*last}
+    )
+    plan = own.whole.plan
+    nodes = zip(own.whole.root_names, plan.parts, strict=True)
+    fields = {name: _rows_of(part[0].dims, own.axis) for name, part in nodes}
+    return Pieces(
+        rounds,
+        finish,
+        own.rows.name if own.rows else None,
+        waits,
+        tuple(fields),
+        {name: at for name, at in fields.items() if at},
     )
 
 
@@ -112,6 +144,8 @@ def _bias(row: RowFunction) -> str:
     for step in (x for own in row.rounds for x in own.steps):
         if step != "add":
             return f"{row.whole.name} is more than a sum over rows"
+    if row.rows is not None and totals & {p.name for p in row.rows.parameters}:
+        return f"rows of {row.whole.name} are made of sums over all rows"
     powers: dict[Node, int] = {}
     for node in topological(row.finish.plan.roots if row.finish else ()):
         below = [powers[x] for x in children(node)]

@@ -250,7 +250,15 @@ class RowPlanner:
         if any(has_rows) and not all(has_rows):
             return self._mixed(roots, has_rows)
         planned, kind = self.planned, self.planned.kind
-        if all(has_rows) and not self.gone and not self._counts_rows:
+        tensors = zip(planned.stated, planned.plan.tensors, strict=True)
+        for tensor, kept in tensors if not any(has_rows) else ():
+            if kept is not None and not kept.symbols.isdisjoint(self.axis.sizes):
+                why = "it is an object that has to know how many rows there are"
+                raise RowsRefused(tensor, why, "products with it stay with the rows")
+        counts = self._counts_rows or any(
+            self.axis.mentions(check.size) for check in planned.source.checks
+        )
+        if all(has_rows) and not self.gone and not counts:
             return None, planned  # a block is as good as all rows
         suffix, what = ("rows", "a block") if any(has_rows) else ("finish", "totals")
         plan = planned.plan.over(optimise(self.planner.context(), [roots]).roots)

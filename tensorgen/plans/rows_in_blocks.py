@@ -42,7 +42,7 @@ def rows_of(
     found = []
     for planner, own in zip(planners, plans, strict=True):
         name = planner.function.spec.name
-        rows = [_in_pieces(planner, planned, axis) for planned in own]
+        rows = [in_pieces(planner, planned, axis) for planned in own]
         if listed and name not in listed:
             rows = []
         for one in rows if listed else ():
@@ -90,9 +90,10 @@ class Refused:
         )
 
 
-def _in_pieces(
+def in_pieces(
     planner: Planner, planned: PlannedFunction, axis: RowAxis
 ) -> RowFunction | Refused:
+    """Return a planned function in pieces, or why it has none."""
     try:
         return RowPlanner(planner, planned, axis).plan()
     except RowsRefused as error:

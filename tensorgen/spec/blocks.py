@@ -85,6 +85,11 @@ def _along(
     for one in read_entries(entry.node, faults):
         if not _is_dim(one.key, dims, inputs, faults):
             continue
+        if one.key.value == entry.key.value:
+            message = f"rows of {entry.key} do not come with other rows of {entry.key}"
+            hint = "what a row is made of must be in it, or in entries of another size"
+            faults.add(message, one.key.span(), hint=hint)
+            continue
         for text in read_names([one.node], faults):
             if _names_rows(text, one.key, entry.key, inputs, faults):
                 found.append((in_code(one.key.value), text.value))

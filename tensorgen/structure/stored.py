@@ -12,10 +12,19 @@ from typing import NamedTuple
 from tensorgen.ir.constraints import eliminated
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Affine, Constraint, Lookup, Node, affine, delta
+from tensorgen.ir.nodes import (
+    Affine,
+    Constraint,
+    Lookup,
+    Node,
+    affine,
+    delta,
+    topological,
+)
 from tensorgen.ir.views import Factor, Name
 from tensorgen.operators.reshape import reshape
 from tensorgen.passes.context import Kept
+from tensorgen.passes.rates import sizes_in
 
 
 def is_axis(label: Name) -> bool:
@@ -287,6 +296,14 @@ class Compressed:
     def vanishes(self) -> bool:
         """Whether the tensor is zero, whatever the arguments."""
         return not any(term.coefficient for term in self.terms)
+
+    @property
+    def symbols(self) -> set[str]:
+        """The sizes that are asked for beside the arrays."""
+        dims = [*self.dims, *(d for x in self.terms for d in x.elements.values())]
+        numbers = topological(node for x in self.terms for node in x.scale)
+        found = {s for node in numbers for s in sizes_in(node)}
+        return found.union(*(dim.symbols for dim in dims))
 
     @property
     def is_dense(self) -> bool:

@@ -35,6 +35,24 @@ dims: {m: 4000, n: 3000, k: 10}
 functions:
   f: {expr: sum(M * (U @ V.T - R)**2), wrt: [U, V], emit: [value, gradient]}
 """,
+    "rows": """
+inputs: {X: [m, n], y: [m], w: [n]}
+blocks: m
+functions:
+  f:
+    expr: logsumexp(X @ w) + sum(y[i] * i * w[0], i) / m
+    wrt: w
+    emit: [problem, hessian, hvp]
+""",
+    "sharded_rows": """
+inputs: {u: [m], X: [m, n], y: [m], w: [n]}
+blocks: m
+functions:
+  f:
+    expr: sum((X @ w + u - y)**2) + sum(exp(u))
+    wrt: [u, w]
+    emit: [problem, hvp]
+""",
     "numbers": """
 inputs: {a: scalar, b: scalar, x: [n], A: [n, n], B: [n, n]}
 functions:

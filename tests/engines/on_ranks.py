@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mpi4py import MPI
 
-from tensorgen.engines import BlockError, mpi_map, npy_rows
+from tensorgen.engines import mpi_map, npy_rows
 from tests.engines import logistic
 
 
@@ -24,8 +24,8 @@ def main(folder: Path, lost: str | None = None) -> None:
         blocks[k] = logistic.OfBlock(blocks[k], logistic.spoil, None)  # type: ignore[call-overload]
     try:
         found = logistic.digest(module, blocks, mpi_map(MPI.COMM_WORLD))
-    except BlockError as error:
-        found = f"{error}; {type(error.__cause__).__name__}"
+    except FileNotFoundError as error:
+        found = f"{error} {' '.join(error.__notes__)}"
     for line in MPI.COMM_WORLD.gather(found) or []:
         print(line)
 

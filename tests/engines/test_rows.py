@@ -267,7 +267,8 @@ def test_entries_come_with_their_rows() -> None:
     columns = {name: data[name] for name in ("col", "y")}
     v = RNG.standard_normal(5)
     wanted = module.LossProblem(**data)
-    for cut in {"rows": 7}, {"nbytes": 1500}:
+    cuts: list[dict[str, Any]] = [{"rows": 7}, {"nbytes": 1500}]
+    for cut in cuts:
         blocks = edges({"row": data["row"]}, columns, beside={"z": data["z"]}, **cut)
         assert len(blocks) > 4
         for way in list, lambda blocks: [sent(block) for block in blocks]:
@@ -282,6 +283,12 @@ def test_entries_without_arrays_beside_count_their_rows() -> None:
         counts = [np.bincount(block()["row"], minlength=9) for block in blocks]
         wanted = np.bincount(data["row"], minlength=last)
         np.testing.assert_array_equal(np.concatenate(counts)[:last], wanted)
+
+
+def test_entries_alone_tell_how_many_rows_a_block_has() -> None:
+    given = {"row": RNG.integers(0, 40, 300)}
+    blocks = edges(given, {}, count=44, size="m", rows=9)
+    assert [sent(block)()["m"] for block in blocks] == 4 * [9] + [8]
 
 
 def test_entries_that_name_no_row_are_refused() -> None:

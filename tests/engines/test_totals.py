@@ -54,7 +54,7 @@ def test_few_totals_leave_a_share() -> None:
     assert isinstance(found, list)
     assert len(found) < 20
     for task in shares(range(1000), 50, 2)[:-1]:
-        assert len(answer(told, None, task)) == 1  # type: ignore[arg-type]
+        assert len(answer(told, None, task)) == 1
 
 
 def test_results_of_rows_stay_as_they_are() -> None:

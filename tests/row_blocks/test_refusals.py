@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import tensorgen
 from tensorgen.errors import Remark, Source, SpecError
 from tensorgen.pipeline import compile_spec
 
 HEAD = (
-    "tensorgen: 1\ninputs: {w: [n], X: [m, n], y: [m], pick: {shape: [q], index: m}}\n"
+    "tensorgen: 1\ninputs: {w: [n], X: [m, n], y: [m], pick: {shape: [q], index: m}, "
+    "same: {shape: [m], index: m}}\n"
 )
 
 
@@ -67,6 +70,7 @@ def test_functions_that_nobody_lists_are_remarked() -> None:
         ("{m: , functions: [g]}", "'g' is not a function"),
         ("{m: {n: pick}}", "'pick' does not name a row of m for each entry of n"),
         ("{m: {q: pik}}", "'pik' is not an input (did you mean 'pick'?)"),
+        ("{m: {m: same}}", "rows of m do not come with other rows of m"),
         ("{m: row}", "'m' must be a mapping, not 'row'"),
     ],
 )
@@ -90,6 +94,21 @@ def test_inputs_are_no_sparse_matrix_because_of_their_names() -> None:
     (told,) = faults(text)
     assert "an index array picks rows by number" in told
     assert "'blocks: {m: {E: a_rows}}' promises" in told
+
+
+def test_an_object_that_counts_rows_is_refused_and_multiplied_by_passes() -> None:
+    text = (
+        "tensorgen: 1\ninputs: {u: [m], y: [m]}\nblocks: {m: , functions: [f]}\n"
+        "functions:\n  f:\n    expr: sum((u - y)**2)\n    wrt: u\n"
+        "    emit: [value, gradient, hessian, hvp, problem]\n"
+    )
+    (told,) = faults(text)
+    assert "'f_hess' has no blocks" in told and "how many rows there are" in told
+    module = tensorgen.load(text.replace(", functions: [f]", ""))
+    y, d = np.arange(3.0), np.ones(3)
+    over = module.FProblem.over([{"y": y[:1]}, {"y": y[1:]}])
+    assert np.array_equal(over.hess(d) @ d, 2 * d)
+    assert np.array_equal(over.grad(d), 2 * (d - y))
 
 
 def test_functions_that_find_unknowns_are_refused() -> None:
