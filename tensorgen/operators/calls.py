@@ -16,7 +16,13 @@ from typing import cast
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
-from tensorgen.operators import external_calls, promise_calls, reshape, solved_arrays
+from tensorgen.operators import (
+    defined_calls,
+    external_calls,
+    promise_calls,
+    reshape,
+    solved_arrays,
+)
 from tensorgen.operators.conditions.bounds import may_be_infinite
 from tensorgen.operators.entries import entries, values
 from tensorgen.operators.matrices import (
@@ -417,6 +423,7 @@ _ROWS = (
         "_prod_others({0}{axis})",
         spare=1,
     ),
+    defined_calls.ROW,
     *external_calls.ROWS,
     *matrix_functions.ROWS,
     *packing.ROWS,

@@ -57,6 +57,7 @@ from tensorgen.passes.sharing.share_sums import share_sums
 from tensorgen.passes.sharing.share_values import share_values
 from tensorgen.passes.sharing.spread_last import spread_last
 from tensorgen.passes.sharing.turn_walks import turn_walks
+from tensorgen.passes.steps.plan_definitions import plan_definitions
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.prices.limits import STEPS_TO_COMPRESS, STEPS_TO_SHARE
 
@@ -157,6 +158,14 @@ GATHERING = Pass(
     run=_each(gather_steady),
 )
 PASSES = (
+    Pass(
+        "plan_definitions",
+        law="f(x) = g(x), where g computes what f does",
+        needs="definitions that are called, as the calculus made them",
+        ends="each is planned once",
+        run=_each(lambda context, roots: plan_definitions(context, roots, _planned)),
+        patient=True,
+    ),
     Pass(
         "shorten_steps",
         law="f(g(u[t]), x[t]) = f(v[t], x[t]), where v[t] = g(u[t]) for all t",

@@ -120,6 +120,12 @@ LINES_OF_A_FUNCTION = 2
 told of it."""
 MOST_OUTPUTS = 4
 """What returns more returns an object with names."""
+LEAST_OF_A_DEFINITION, CALLS_IN_A_STEP = 4, 2
+"""Operations of a definition that code calls, at least, and how often a step does so,
+at arguments that differ."""
+GAIN_OF_CALLS = 1.2
+"""As much more a plan may cost that calls definitions: less than what code by hand does
+that has the same functions."""
 CALLS_SAVED = 1
 """What repeats more statements of a private function than so many calls it."""
 LINES_SAVED, SHARE_OF_LINES = 3, 0.9
