@@ -1,7 +1,8 @@
 """The functions of one formula, composed of what they share and of what they call.
 
 Definitions are called, or are written out wherever they stand: both are composed where
-both are planned, and the text with calls is taken where it is clearly shorter.
+both are planned, and the text with calls is taken where it is clearly shorter, without
+functions in which calls take much longer.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from tensorgen.arrays.block_bodies import blocked_along
+from tensorgen.arrays.duration import duration
 from tensorgen.arrays.reading import LINE
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import Function
@@ -21,6 +23,7 @@ from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.problem_plans import Lowered
 from tensorgen.plans.share_code import share_code
 from tensorgen.prices.thresholds import (
+    GAIN_OF_CALLS,
     LINES_OF_A_FUNCTION,
     LINES_SAVED,
     SHARE_OF_LINES,
@@ -60,14 +63,19 @@ def composed(
     """Return the functions of a formula, by their names.
 
     `made` are what each is by itself. Names that are `fixed` are those of the user;
-    what is `taken` are private functions, these among them then.
+    what is `taken` are private functions, these among them then, which have the `form`
+    in their names.
     """
-    found, private = _shared(builder, formula, made, fixed, taken, form)
-    called = _with_calls(builder, formula, made, fixed, taken, form)
-    if called is not None:
-        before, after = lines_of(found.values()), lines_of(called[0].values())
-        saved = before - after >= LINES_SAVED and after <= SHARE_OF_LINES * before
-        found, private = called if saved else (found, private)
+    private = {*taken}
+    found = _shared(builder, formula, made, fixed, private, form)
+    builder.defined = builder.defined.besides(taken)
+    calling = _calling(builder, made)
+    if calling:
+        names = {*taken, *builder.defined.taken}
+        called = _shared(builder, formula, {**made, **calling}, fixed, names, form)
+        before, after = lines_of(found.values()), lines_of(called.values())
+        if before - after >= LINES_SAVED and after <= SHARE_OF_LINES * before:
+            found, private = called, names
     taken |= private
     return found
 
@@ -82,45 +90,36 @@ def lines_of(functions: Iterable[Function]) -> int:
     return lines + LINES_OF_A_FUNCTION * len(private)
 
 
+def _calling(builder: Builder, made: Mapping[str, Made]) -> dict[str, Made]:
+    """The functions in which definitions stay calls, where that takes not much longer."""
+    found: dict[str, Made] = {}
+    for name, plain in made.items():
+        planned = plain.planned.kept
+        if planned is None:
+            continue
+        function, lowered = builder.function(planned), builder.lowering(planned)
+        own = Made(planned, function, builder.made[name], lowered)
+        time, before = (duration(x.codes[0], builder.hints) for x in (own, plain))
+        if time <= GAIN_OF_CALLS * before:
+            found[name] = own
+    return found
+
+
 def _shared(
     builder: Builder,
     formula: str,
     made: Mapping[str, Made],
     fixed: Collection[str],
-    taken: Collection[str],
+    private: set[str],
     form: str,
-) -> tuple[dict[str, Function], set[str]]:
-    """Functions that are made of what they share, and the names of private ones."""
-    private = {*taken}
+) -> dict[str, Function]:
+    """Functions that are made of what they share; `private` has all names of these."""
     whole = {**made, **_by_blocks_as_others(builder, made)}
     whole |= share_blocks(formula, whole, builder.backend, private)
     found = {name: one.function for name, one in whole.items()}
     found |= share_code(whole, builder.hints, builder.backend, fixed, private, form)
     lead = fullest(whole.values())
-    found |= {x: builder.told(found[x], one, lead) for x, one in whole.items()}
-    return found, private
-
-
-def _with_calls(
-    builder: Builder,
-    formula: str,
-    plain: Mapping[str, Made],
-    fixed: Collection[str],
-    taken: Collection[str],
-    form: str,
-) -> tuple[dict[str, Function], set[str]] | None:
-    """The same with definitions as private functions; None where none are planned."""
-    plans = {name: one.planned.kept for name, one in plain.items()}
-    if None in plans.values():
-        return None
-    builder.defined = builder.defined.besides(taken)
-    made: dict[str, Made] = {}
-    for name, planned in plans.items():
-        assert planned is not None
-        function, lowered = builder.function(planned), builder.lowering(planned)
-        made[name] = Made(planned, function, builder.made[name], lowered)
-    names = {*taken, *builder.defined.taken}
-    return _shared(builder, formula, made, fixed, names, form)
+    return {x: builder.told(found[x], one, lead) for x, one in whole.items()}
 
 
 def _by_blocks_as_others(builder: Builder, made: Mapping[str, Made]) -> dict[str, Made]:
