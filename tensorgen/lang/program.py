@@ -322,9 +322,10 @@ def _function(
 ) -> tuple[Thing, ElaboratedFunction | None]:
     """Elaborate a function with its `where`, whose names see those above them."""
     assert item.function is not None
-    names, record = Names(things, texts=tuple(item.expressions)), Record()
+    function, record = item.function, Record()
+    returned = frozenset(x.name for x in function.results)
+    names = Names(things, texts=tuple(item.expressions), returned=returned)
     local, complete = _locals(session, item, names, record)
-    function = item.function
     if function.results:
         of = {x.name: names.local[x.name] for x in function.results}
         thing = Thing("a function", None, record, results=of)

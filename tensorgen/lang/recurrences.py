@@ -16,7 +16,7 @@ from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.assembly import Assembly, assembled, parts
 from tensorgen.lang.facts import Bounds, Interval
-from tensorgen.lang.grouping import Line
+from tensorgen.lang.grouping import Line, mentioned
 from tensorgen.lang.index_forms import Form, Index
 from tensorgen.lang.reach import Reach, go_as_far, in_turn, positions
 from tensorgen.lang.scope import Names, Record, Thing
@@ -132,8 +132,9 @@ class _Group:
         in_file = [(name, side) for name, own in starts.items() for side in own]
         for name, side in sorted(in_file, key=lambda x: x[1].span.start):
             self._start(self.members[name], side)
-        self._early()
         reach.find(index)
+        self._delay()
+        self._early()
         self._states()
         for name in self._order():
             self._step(self.members[name])
@@ -223,6 +224,60 @@ class _Group:
         check_rows(side, value, len(places))
         return value
 
+    def _delay(self) -> None:
+        """Let a step give later entries where less is left to be made before it.
+
+        `k[t] = f(u[t])` and `u[t] = u[t - 1] + k[t - 1]` are what `u[t + 1] = u[t] + k[t]`
+        says: one step, in which nothing of `k` is a state. It has fewer entries then, so
+        nothing but the steps may read it.
+        """
+        steps, low = self.steps, self.steps.low.constant
+        given = [m for m in self.members.values() if m.starts]
+        beside = [m for m in self.members.values() if not m.starts]
+        if steps.backwards or low is None or not beside or self._are_read(beside):
+            return
+        rooms = [int(low) + member.shift for member in beside]
+        for member in self.members.values():
+            for other, form in self._entries(member):
+                back = None if form is None else Form.atom(steps.index) - form
+                lag = None if back is None or back.terms else back.const.constant
+                if bool(member.starts) == bool(other.starts):
+                    continue
+                if lag is None:
+                    return
+                lag = int(lag) + other.shift
+                rooms.append(lag if member.starts else len(other.starts) - lag)
+        later = min(rooms)
+        if later < 1:
+            return
+        steps.low -= later
+        t = steps.index.name
+        for member in given:
+            member.shift += later
+            member.body = with_index(member.body, t, f"{t} + {later}")
+
+    def _are_read(self, members: Sequence[Member]) -> bool:
+        """Whether something may read names that step but the steps themselves."""
+        own = {id(side.body) for side in self.sides.values()}
+        texts = [x for x in self.names.texts if id(x) not in own]
+        names = {member.name for member in members}
+        mentions = [*map(mentioned, texts), self.names.returned]
+        return not texts or any(not names.isdisjoint(x) for x in mentions)
+
+    def _entries(self, member: Member) -> Iterator[tuple[Member, Form | None]]:
+        """The entries of names that step which a right side takes, and where."""
+        e = Statement(self.session, member.body, self.names)
+        e.scope[self.steps.index.name] = self.steps.index
+        for tree, places in positions(member.body.tree):
+            for other in self.members.values():
+                if is_name(tree.value, other.name):
+                    at = [
+                        x
+                        for x in places[other.axis :][:1]
+                        if not isinstance(x, ast.Slice)
+                    ]
+                    yield other, affine_form(e, at[0]) if at else None
+
     def _early(self) -> None:
         """Take from the first steps what others have as first entries.
 
@@ -285,19 +340,10 @@ class _Group:
 
     def _order(self) -> list[str]:
         """Names after those whose entries of the same step they need."""
-        needs = self.steps.needs
+        needs, now = self.steps.needs, Form.atom(self.steps.index)
         for name, member in self.members.items():
-            needs[name] = []
-            e = Statement(self.session, member.body, self.names)
-            e.scope[self.steps.index.name] = self.steps.index
-            for tree in ast.walk(member.body.tree):
-                if not isinstance(tree, ast.Subscript):
-                    continue
-                for other in self.members.values():
-                    if is_name(tree.value, other.name) and self.steps.is_now(
-                        e, other, tree
-                    ):
-                        needs[name].append(other.name)
+            read = self._entries(member)
+            needs[name] = [x.name for x, form in read if form == now + x.shift]
         try:
             return list(TopologicalSorter(needs).static_order())
         except CycleError as error:

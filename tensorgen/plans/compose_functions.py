@@ -91,7 +91,7 @@ def lines_of(functions: Iterable[Function]) -> int:
 
 
 def _calling(builder: Builder, made: Mapping[str, Made]) -> dict[str, Made]:
-    """The functions in which definitions stay calls, where that takes not much longer."""
+    """The functions in which definitions stay calls where that is not much longer."""
     found: dict[str, Made] = {}
     for name, plain in made.items():
         planned = plain.planned.kept
