@@ -2,20 +2,29 @@
 
 A direction of the arguments is taken to that of the result by a call of the tangents
 of the text; a cotangent of a result to those of all arguments that vary, together, by a
-call of what reverse mode makes of the text. Where there are several directions or
-cotangents at once, the text is read in place of the call.
+call of what reverse mode makes of the text. What is linear is its own tangent, and a
+symmetric one its own pullback: then it is called itself. Where there are several
+directions or cotangents at once, the text is read in place of the call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from fractions import Fraction
 
 from tensorgen.calculus.quotients import fold_quotients
 from tensorgen.calculus.recurrence_derivatives import Forward, Reverse
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node, is_zero, topological
-from tensorgen.operators.defined_calls import Defined, defined_of, made_of, result_of
+from tensorgen.ir.nodes import Call, Input, Node, Sum, is_zero, topological
+from tensorgen.ir.rebuild import substituted
+from tensorgen.operators.defined_calls import (
+    Defined,
+    Made,
+    defined_of,
+    made_of,
+    result_of,
+)
 
 COTANGENT = "ct"
 
@@ -76,14 +85,14 @@ def cotangents(
     return [*zip(args, bars, strict=True)]
 
 
-def _jvp(
-    graph: Graph, own: Defined, varying: Sequence[int], forward: Forward
-) -> Defined:
+def _jvp(graph: Graph, own: Defined, varying: Sequence[int], forward: Forward) -> Made:
     dots = [graph.fresh(own.places[k].dims, (), None) for k in varying]
     along: dict[Node, Node] = {
         own.places[k]: at for k, at in zip(varying, dots, strict=True)
     }
     found = fold_quotients(graph, forward(graph, own.results, along, ()))
+    if (itself := _itself(graph, own, varying, dots, found)) is not None:
+        return itself
     more = [f"{own.words[k]}_dot" for k in varying]
     about = f"Push directions of arguments of `{own.name}` forward, to {{}}."
     outputs = [f"{output}_dot" for output in own.outputs]
@@ -93,24 +102,60 @@ def _jvp(
 
 def _vjp(
     graph: Graph, own: Defined, result: int, varying: Sequence[int], reverse: Reverse
-) -> Defined:
+) -> Made:
     root = own.results[result]
     bar = graph.fresh(root.dims, (), None)
     places = [own.places[k] for k in varying]
     found = fold_quotients(graph, reverse(graph, {root: bar}, places, ()))
+    if (itself := _itself(graph, own, varying, [bar], found)) is not None:
+        return itself
     about = f"Pull a cotangent of `{own.name}` back, to {{}}."
     outputs = [f"d_{own.words[k]}" for k in varying]
     every, words = (*own.places, bar), (*own.words, COTANGENT)
     return made_of(own, "vjp", about, found, every, words, outputs)
 
 
+def _itself(
+    graph: Graph,
+    own: Defined,
+    varying: Sequence[int],
+    given: Sequence[Input],
+    found: Sequence[Node],
+) -> Made | None:
+    """The definition, if what is derived is that of what is `given` for an argument."""
+    if not len(varying) == len(given) == len(own.results) == 1:
+        return None
+    (k,), (at,), (root,), (text,) = varying, given, found, own.results
+    same = at.dims == own.places[k].dims
+    if not same or own.places[k] in topological([root]):
+        return None
+    (moved,) = substituted(graph, [root], {at: own.places[k]})
+    if _terms(moved) != _terms(text):
+        return None
+    takes = [*range(len(own.places))]
+    takes[k] = len(takes)
+    return Made(own, tuple(takes))
+
+
+def _terms(node: Node, times: Fraction = Fraction(1)) -> dict[Node, Fraction]:
+    """What is added up, and how often: in whatever order, in sums of sums."""
+    axes = tuple(range(node.order))
+    if not isinstance(node, Sum) or any(tuple(x) != axes for _, _, x in node.terms):
+        return {node: times}
+    found: dict[Node, Fraction] = {}
+    for coefficient, inner, _ in node.terms:
+        for part, count in _terms(inner, times * coefficient).items():
+            found[part] = found.get(part, Fraction()) + count
+    return found
+
+
 def _called(
-    graph: Graph, made: Defined, call: Call, more: Sequence[Node], result: int = 0
+    graph: Graph, made: Made, call: Call, more: Sequence[Node], result: int = 0
 ) -> Node:
     """A call of what has been made of a definition, at the same arguments."""
-    if is_zero(made.results[result]):
-        return made.results[result]
-    every = (*call.args, *more)
-    found = made.of(graph, [every[k] for k in made.takes], result)
-    graph.suggest(found, made.outputs[result])
+    own = made.defined
+    if is_zero(own.results[result]):
+        return own.results[result]
+    found = made.of(graph, (*call.args, *more), result)
+    graph.suggest(found, own.outputs[result])
     return found

@@ -29,17 +29,15 @@ from tensorgen.operators.recurrences.recurrence import (
     place,
 )
 from tensorgen.operators.solved_arrays import is_unknown
-from tensorgen.prices.thresholds import CALLS_IN_A_STEP, LEAST_OF_A_DEFINITION
+from tensorgen.prices.thresholds import CALLS_OF_A_DEFINITION, LEAST_OF_A_DEFINITION
 from tensorgen.spec.model import Spec
 
 _OPERATION = ast.BinOp | ast.Call | ast.Compare
 
 
 def worth_a_look(spec: Spec) -> list[str]:
-    """The definitions that steps may call several times, by the text."""
+    """The definitions that may be called several times, by the text."""
     items = [*parse_texts(spec, Faults())]
-    if not any(map(_steps, items)):
-        return []
     macros = {
         item.name.value: item
         for item in items
@@ -59,24 +57,22 @@ def worth_a_look(spec: Spec) -> list[str]:
         name
         for name, item in macros.items()
         if _operations(item) >= LEAST_OF_A_DEFINITION
-        and total(name, (name,)) >= CALLS_IN_A_STEP
+        and total(name, (name,)) >= CALLS_OF_A_DEFINITION
     ]
 
 
-def called_in_steps(root: Node) -> set[str]:
-    """The definitions that one step calls at several arguments."""
+def called_often(root: Node) -> set[str]:
+    """The definitions that a function, or one of its steps, calls at several places."""
     found: set[str] = set()
-    for node in everything(topological([root])):
-        if is_recurrence(node):
-            below = topological(Recurrence.of(node).steps.roots)
-            names = Counter(defined_of(x).name for x in below if is_defined(x))
-            found.update(x for x, n in names.items() if n >= CALLS_IN_A_STEP)
+    steps = {
+        Recurrence.of(x).steps
+        for x in everything(topological([root]))
+        if is_recurrence(x)
+    }
+    for roots in ((root,), *(x.roots for x in steps)):
+        names = Counter(defined_of(x).name for x in topological(roots) if is_defined(x))
+        found.update(x for x, n in names.items() if n >= CALLS_OF_A_DEFINITION)
     return found
-
-
-def _steps(item: Parsed) -> bool:
-    """Whether something steps, or is put together of its entries."""
-    return bool(item.steps) or any(own.gives_entries for own, _ in item.where)
 
 
 def _called(items: Iterable[Parsed]) -> list[str]:

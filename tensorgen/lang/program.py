@@ -22,7 +22,7 @@ from tensorgen.lang.elaborated import ElaboratedFunction, Local
 from tensorgen.lang.grouping import steps, units
 from tensorgen.lang.index_forms import Index
 from tensorgen.lang.inner_products import elaborate_metrics
-from tensorgen.lang.kept_definitions import called_in_steps, worth_a_look
+from tensorgen.lang.kept_definitions import called_often, worth_a_look
 from tensorgen.lang.leaves import inputs_of, leaves_of
 from tensorgen.lang.parsed import Parsed, mentioned_names, parse_texts
 from tensorgen.lang.prelude import prelude
@@ -94,7 +94,7 @@ def with_calls(spec: Spec, graph: Graph) -> Program | None:
     variables = {wrt.name for function in spec.functions for wrt in function.wrt}
     while names:
         own = elaborate(spec, graph, Differentiate(graph, variables), names)
-        used = {x for f in own.functions for x in called_in_steps(f.node)}
+        used = {x for f in own.functions for x in called_often(f.node)}
         if used.issuperset(names):
             return own
         names = [name for name in names if name in used]

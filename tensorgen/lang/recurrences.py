@@ -227,9 +227,9 @@ class _Group:
     def _delay(self) -> None:
         """Let a step give later entries where less is left to be made before it.
 
-        `k[t] = f(u[t])` and `u[t] = u[t - 1] + k[t - 1]` are what `u[t + 1] = u[t] + k[t]`
-        says: one step, in which nothing of `k` is a state. It has fewer entries then, so
-        nothing but the steps may read it.
+        With `k[t] = f(u[t])`, a step `u[t] = u[t - 1] + k[t - 1]` is that of
+        `u[t + 1] = u[t] + k[t]`, where nothing of `k` is a state. It has fewer entries
+        then, so nothing but the steps may read it.
         """
         steps, low = self.steps, self.steps.low.constant
         given = [m for m in self.members.values() if m.starts]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeGuard, cast
+from typing import NamedTuple, TypeGuard, cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -37,9 +37,8 @@ class Defined:
     """A definition, or what calculus makes of one: `results` over the `places`.
 
     Code calls it `name`, its places by their `words` and the results `outputs`, which
-    stand for the braces in a line that says what it is `about`. One that is made of
-    another takes the arguments of that at the positions `takes`, further ones behind.
-    `made` remembers what has been made of it.
+    stand for the braces in a line that says what it is `about`. `made` remembers what
+    has been made of it.
     """
 
     name: str
@@ -48,8 +47,7 @@ class Defined:
     words: tuple[str, ...]
     results: tuple[Node, ...]
     outputs: tuple[str, ...]
-    takes: tuple[int, ...] = ()
-    made: dict[Hashable, Defined] = field(default_factory=dict, repr=False)
+    made: dict[Hashable, Made] = field(default_factory=dict, repr=False)
 
     @property
     def told(self) -> str:
@@ -57,7 +55,7 @@ class Defined:
         *others, last = [f"`{x}`" for x in self.outputs]
         return self.about.format(f"{', '.join(others)} and {last}" if others else last)
 
-    def once(self, what: Hashable, make: Callable[[], Defined]) -> Defined:
+    def once(self, what: Hashable, make: Callable[[], Made]) -> Made:
         """What has been made of it before, or is made now."""
         if what not in self.made:
             self.made[what] = make()
@@ -74,6 +72,21 @@ class Defined:
         """Nodes over the places as nodes over what these stand for."""
         known: dict[Node, Node] = dict(zip(self.places, args, strict=True))
         return substituted(graph, roots, known)
+
+
+class Made(NamedTuple):
+    """What is made of a definition: what is called, and of which arguments.
+
+    It takes those at some positions among the arguments of what it is made of, and
+    further ones behind these.
+    """
+
+    defined: Defined
+    takes: tuple[int, ...]
+
+    def of(self, graph: Graph, args: Sequence[Node], result: int = 0) -> Node:
+        """A call, for one of the results."""
+        return self.defined.of(graph, [args[k] for k in self.takes], result)
 
 
 def is_defined(node: Node) -> TypeGuard[Call]:
@@ -99,49 +112,45 @@ def made_of(
     places: Sequence[Input],
     words: Sequence[str],
     outputs: Sequence[str],
-) -> Defined:
+) -> Made:
     """What is made of a definition, of those of the places that it reads."""
     read = {*topological(results)}
     takes = tuple(k for k, at in enumerate(places) if at in read)
-    return Defined(
-        f"{own.name}_{kind}",
+    found = Defined(
+        f"{own.name}_{kind}" if kind else own.name,
         about,
         tuple(places[k] for k in takes),
         tuple(words[k] for k in takes),
         tuple(results),
         tuple(outputs),
-        takes,
     )
+    return Made(found, takes)
 
 
-def only(own: Defined, asked: Sequence[int]) -> Defined:
+def only(own: Defined, asked: Sequence[int]) -> Made:
     """Return a definition with some of its results alone."""
     if len(asked) == len(own.results):
-        return own
-
-    def make() -> Defined:
-        results = [own.results[k] for k in asked]
-        outputs = [own.outputs[k] for k in asked]
-        found = made_of(own, "", own.about, results, own.places, own.words, outputs)
-        return replace(found, name=own.name)
-
-    return own.once(("only", *asked), make)
+        return Made(own, (*range(len(own.places)),))
+    results = [own.results[k] for k in asked]
+    outputs = [own.outputs[k] for k in asked]
+    rest = own.about, results, own.places, own.words, outputs
+    return own.once(("only", *asked), lambda: made_of(own, "", *rest))
 
 
 def planned(own: Defined, plan: Callable[[Sequence[Node]], Sequence[Node]]) -> Defined:
     """Return a definition whose results are computed as a `plan` says."""
 
-    def make() -> Defined:
+    def make() -> Made:
         found = replace(own, results=tuple(plan(own.results)), made={})
-        found.made["planned"] = found
-        return found
+        made = found.made["planned"] = Made(found, (*range(len(own.places)),))
+        return made
 
-    return own.once("planned", make)
+    return own.once("planned", make).defined
 
 
 def is_planned(own: Defined) -> bool:
     """Whether a definition is what was planned."""
-    return own.made.get("planned") is own
+    return "planned" in own.made and own.made["planned"].defined is own
 
 
 def written_out(graph: Graph, call: Call) -> Node:

@@ -15,7 +15,7 @@ from functools import partial
 
 from tensorgen.calculus.requests import Mode
 from tensorgen.ir.graph import Graph
-from tensorgen.lang.kept_definitions import called_in_steps
+from tensorgen.lang.kept_definitions import called_often
 from tensorgen.lang.program import with_calls
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.planner import Planner
@@ -34,7 +34,7 @@ def beside_calls(
         return found
     program = with_calls(spec, graph)
     for k, function in enumerate(program.generated if program else ()):
-        if program and called_in_steps(function.node):
+        if program and called_often(function.node):
             planner = Planner(graph, spec, program, function, mode)
             found[k] = [_beside(planner, plain) for plain in plans[k]]
     return found

@@ -120,7 +120,7 @@ LINES_OF_A_FUNCTION = 2
 told of it."""
 MOST_OUTPUTS = 4
 """What returns more returns an object with names."""
-LEAST_OF_A_DEFINITION, CALLS_IN_A_STEP = 4, 2
+LEAST_OF_A_DEFINITION, CALLS_OF_A_DEFINITION = 4, 2
 """Operations of a definition that code calls, at least, and how often a step does so,
 at arguments that differ."""
 GAIN_OF_CALLS = 1.2

@@ -16,6 +16,7 @@ from tensorgen.ir.nodes import Call, Input, Node, Product, Sum, children, topolo
 from tensorgen.ir.rebuild import of_others, refs_of, sizes_of
 from tensorgen.operators.defined_calls import (
     Defined,
+    Made,
     defined_of,
     is_defined,
     made_of,
@@ -119,10 +120,9 @@ class CallTotals:
             lambda: _totals(self.graph, own, asked, moving, at_once.count),
         )
         args = [at_once.of(x) if k in moving else x for k, x in enumerate(call.args)]
-        given = [args[k] for k in made.takes]
         number = asked.index(result_of(call))
-        found = made.of(self.graph, given, number)
-        self.graph.suggest(found, made.outputs[number])
+        found = made.of(self.graph, args, number)
+        self.graph.suggest(found, made.defined.outputs[number])
         return found
 
 
@@ -132,7 +132,7 @@ def _totals(
     results: Sequence[int],
     moving: Collection[int],
     count: Dim,
-) -> Defined:
+) -> Made:
     """What results of a definition add up to, of rows for some of its arguments."""
     rows: dict[Node, Input] = {
         at: graph.fresh((count, *at.dims), (), None)

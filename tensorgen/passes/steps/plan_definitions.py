@@ -44,9 +44,9 @@ def plan_definitions(
         if not is_defined(node) or is_planned(defined_of(node)):
             return node
         whole = defined_of(node)
-        own = only(whole, results[whole])
-        args = node.args if own is whole else [node.args[k] for k in own.takes]
+        made = only(whole, results[whole])
+        made = made._replace(defined=planned(made.defined, partial(plan, inner)))
         number = results[whole].index(result_of(node))
-        return planned(own, partial(plan, inner)).of(context.graph, args, number)
+        return made.of(context.graph, node.args, number)
 
     return rebuild(context.graph, roots, visit)
