@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from tensorgen.calculus.derive import vjp
 from tensorgen.errors import Faults
 from tensorgen.ir.constraints import index_bound
+from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, constant_value, topological
 from tensorgen.lang.parsed import Parsed, parse_texts
 from tensorgen.lang.scope import Macro, Record
@@ -56,13 +58,15 @@ def worth_a_look(spec: Spec) -> list[str]:
     return [
         name
         for name, item in macros.items()
-        if _operations(item) >= LEAST_OF_A_DEFINITION
-        and total(name, (name,)) >= CALLS_OF_A_DEFINITION
+        if _operations(item) >= LEAST_OF_A_DEFINITION and total(name, (name,))
     ]
 
 
-def called_often(root: Node) -> set[str]:
-    """The definitions that a function, or one of its steps, calls at several places."""
+def called_often(graph: Graph, root: Node) -> set[str]:
+    """The definitions that a function, or one of its steps, calls at several places.
+
+    What is its own pullback is called once more by its adjoint.
+    """
     found: set[str] = set()
     steps = {
         Recurrence.of(x).steps
@@ -70,9 +74,18 @@ def called_often(root: Node) -> set[str]:
         if is_recurrence(x)
     }
     for roots in ((root,), *(x.roots for x in steps)):
-        names = Counter(defined_of(x).name for x in topological(roots) if is_defined(x))
+        calls = [x for x in topological(roots) if is_defined(x)]
+        names = Counter(defined_of(x).name for x in calls)
+        names.update(defined_of(x).name for x in calls if _is_symmetric(graph, x))
         found.update(x for x, n in names.items() if n >= CALLS_OF_A_DEFINITION)
     return found
+
+
+def _is_symmetric(graph: Graph, call: Call) -> bool:
+    """Whether a call pulls a cotangent back by a call of the same definition."""
+    bar = graph.fresh(call.dims, (), None)
+    pulled = (vjp(graph, call, bar, [x])[0] for x in call.args if x.order)
+    return any(is_defined(x) and defined_of(x) is defined_of(call) for x in pulled)
 
 
 def _called(items: Iterable[Parsed]) -> list[str]:

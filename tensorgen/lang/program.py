@@ -94,7 +94,7 @@ def with_calls(spec: Spec, graph: Graph) -> Program | None:
     variables = {wrt.name for function in spec.functions for wrt in function.wrt}
     while names:
         own = elaborate(spec, graph, Differentiate(graph, variables), names)
-        used = {x for f in own.functions for x in called_often(f.node)}
+        used = {x for f in own.functions for x in called_often(graph, f.node)}
         if used.issuperset(names):
             return own
         names = [name for name in names if name in used]
