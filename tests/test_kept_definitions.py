@@ -1,4 +1,4 @@
-"""Definitions that a step calls several times are functions of the module."""
+"""Definitions that are called several times are functions of the module."""
 
 from __future__ import annotations
 
@@ -173,9 +173,69 @@ def planned(spec: str) -> tuple[Any, Any, Any, list[Any]]:
 
 def test_tensors_are_made_of_what_is_written_out() -> None:
     where = STEP.format(last=f"rate{HALF}")
-    *_, plans = planned(spelled(where, f"rate(x): '{rate('x')}'", "value, jacobian"))
-    assert plans
-    assert all(plan.kept is None for plan in plans)
+    *_, plans = planned(spelled(where, f"rate(x): '{rate('x')}'", "value, hessian"))
+    kept = {plan.name: plan.kept is not None for plan in plans}
+    assert kept == {"loss": True, "loss_hess": False}
+
+
+FIELDS = """
+tensorgen: 1
+inputs: {u: [n, m], v: [n, m], f: [n, m], c: scalar}
+definitions: {around(u): 'roll(u, 1, 0) + roll(u, -1, 0) + roll(u, 1, 1) + %s'}
+functions:
+  energy:
+    where: |
+      r = around(u) + u*v - f
+    expr: sum(r**2) + c*sum(around(r)**3)
+    wrt: [u, v]
+    emit: [value, gradient, hvp]
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "back"),
+    [("roll(u, -1, 1)", "_around"), ("u", "_around_vjp")],
+    ids=["symmetric", "not"],
+)
+def test_what_is_symmetric_is_called_back_and_what_is_linear_along(
+    last: str, back: str
+) -> None:
+    found = text(FIELDS % last)
+    assert found.count("def _around(") == 1
+    assert found.count("def _around_vjp(") == (back == "_around_vjp")
+    assert "_around_jvp" not in found
+    gradient = found.partition("def _energy_grad(")[2].partition("\ndef ")[0]
+    assert gradient.count(f"{back}(") == 2
+    assert "defined(" not in found  # in formulas
+
+
+def test_fields_are_what_is_written_out() -> None:
+    rng = np.random.default_rng(3)
+    given = {x: rng.normal(size=(4, 5)) for x in ("u", "v", "f")}
+    roll = np.roll
+
+    def energy(u: Any, v: Any) -> Any:
+        def around(x: Any) -> Any:
+            return roll(x, 1, 0) + roll(x, -1, 0) + roll(x, 1, 1) + x
+
+        r = around(u) + u * v - given["f"]
+        return (r**2).sum() + 0.3 * (around(r) ** 3).sum()
+
+    got = module(FIELDS % "u").energy_grad(**given, c=0.3)
+    for k, name in enumerate("uv"):
+        slopes = np.zeros((4, 5))
+        for at in np.ndindex(4, 5):
+            moved = {x: given[x].astype(complex) for x in "uv"}
+            moved[name][at] += 1e-30j
+            slopes[at] = energy(**moved).imag / 1e-30
+        np.testing.assert_allclose(got[k], slopes, 1e-12)
+
+
+def test_calls_that_take_much_longer_are_written_out() -> None:
+    """A matrix that is the same in all calls would be inverted in each."""
+    where = STEP.format(last=f"rate{HALF}")
+    slow = "inv(outer(p, p) + eye(4))[:2, :2] @ (x * x) - 3*x"
+    assert "_rate(" not in text(spelled(where, f"rate(x): '{slow}'"))
 
 
 def steps_of(spec: str) -> tuple[Any, Node]:

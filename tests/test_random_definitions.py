@@ -14,6 +14,7 @@ from tensorgen.lang import program
 from tensorgen.loading import generated
 from tensorgen.plans import compose_functions
 from tests.device.library import execute
+from tests.sampled import sampled
 
 SPEC = """
 tensorgen: 1
@@ -26,7 +27,7 @@ functions:
       {where}
     expr: {expr}
     wrt: [{wrt}]
-    emit: [value, gradient, hvp, jvp]
+    emit: [value, gradient, {second}]
 """
 ATOMS = ("x", "x", "p", "f", "A @ x", "roll(x, 1)", "x.T @ A")
 UNARY = ("sin({0})", "tanh({0})", "-{0}", "c*{0}", "({0})**2", "exp(-{0}**2)")
@@ -65,7 +66,11 @@ def spec(seed: int) -> str:
         expr = chosen.choice(ENDS)
     wrt = ["x0", *chosen.sample(["p", "c", "A"], chosen.randint(0, 2))]
     text = SPEC.format(
-        rate=rate, where=lines.replace("\n", "\n      "), expr=expr, wrt=", ".join(wrt)
+        rate=rate,
+        where=lines.replace("\n", "\n      "),
+        expr=expr,
+        wrt=", ".join(wrt),
+        second=chosen.choice(["hvp", "jvp"]),
     )
     return text if lines else text.replace("    where: |\n      \n", "")
 
@@ -76,7 +81,7 @@ def made(text: str) -> tuple[str, ModuleType]:
     return found, execute(found)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", sampled(range(12), 6))
 def test_kept_and_written_out_are_the_same(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +95,8 @@ def test_kept_and_written_out_are_the_same(
     found, kept = made(text)
     assert "_rate(" in found, text
     for name in ("fun", "fun_grad", "fun_hvp", "fun_jvp"):
+        if not hasattr(plain, name):
+            continue
         one, other = (flat(called(m, name)) for m in (kept, plain))
         np.testing.assert_allclose(one, other, 1e-9, 1e-9, err_msg=text)
 

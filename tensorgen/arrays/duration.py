@@ -13,9 +13,9 @@ from tensorgen.arrays.code import Code, code_of
 from tensorgen.arrays.object_operations import Called, Member
 from tensorgen.arrays.operations import Add, Index, Leaf, Multiply, View
 from tensorgen.arrays.speed import Speed
-from tensorgen.arrays.statements import Loop, Return, Statement, Store
+from tensorgen.arrays.statements import Loop, Return, Scatter, Statement, Store
 from tensorgen.arrays.units import dims_of
-from tensorgen.prices.price_table import CALL, GLANCE
+from tensorgen.prices.price_table import CALL, ENTRY, GLANCE, SCATTERED, STORED
 from tensorgen.prices.thresholds import assumed
 
 
@@ -29,7 +29,9 @@ def _of(lines: Sequence[Statement], sizes: Mapping[str, int]) -> float:
     speed = Speed(sizes)
     loops = [line for line in lines if isinstance(line, Loop)]
     once = [line for line in lines if not isinstance(line, Loop)]
-    stored = [_stored(line, speed) for line in once if isinstance(line, Store)]
+    stored = [
+        _stored(line, speed) for line in once if isinstance(line, Store | Scatter)
+    ]
     repeated = [_repeated(loop, sizes) for loop in loops]
     return sum([*(_made(one, speed) for one in made(once)), *stored, *repeated])
 
@@ -42,10 +44,13 @@ def _repeated(loop: Loop, sizes: Mapping[str, int]) -> float:
     return max(high - low, 0) / step * _of(loop.body, inside)
 
 
-def _stored(line: Store, speed: Speed) -> float:
+def _stored(line: Store | Scatter, speed: Speed) -> float:
     """To write entries: where they are added, these are read and added before."""
-    added = speed.price(CALL) * (line.how != "=")
-    return added + speed.price(GLANCE)
+    dims, price = line.value.dims, speed.price
+    adds = isinstance(line, Scatter) or line.how != "="
+    each = price(SCATTERED if isinstance(line, Scatter) else ENTRY)
+    each += price(STORED) * speed.is_large(dims)
+    return price(CALL if adds else GLANCE) + each * speed.entries(dims)
 
 
 def _made(one: Array, speed: Speed) -> float:
