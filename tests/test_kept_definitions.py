@@ -58,6 +58,16 @@ def rate(x: str) -> str:
     return RATE.format(x=x)
 
 
+SECOND = """
+  last:
+    where: |
+      u[0] = u0
+      k[t] = rate(u[t])
+      u[t=range(1, T)] = u[t - 1] + h*rate(u[t - 1] + h/2*k[t - 1])
+    expr: sum(u[T - 1])
+    wrt: [u0]
+    emit: [value, gradient]
+"""
 HALF = "(u[t - 1] + h/2*rate(u[t - 1]))"
 DEFINED = spelled(STEP.format(last=f"rate{HALF}"), f"rate(x): '{rate('x')}'")
 WRITTEN = spelled(
@@ -236,6 +246,21 @@ def test_calls_that_take_much_longer_are_written_out() -> None:
     where = STEP.format(last=f"rate{HALF}")
     slow = "inv(outer(p, p) + eye(4))[:2, :2] @ (x * x) - 3*x"
     assert "_rate(" not in text(spelled(where, f"rate(x): '{slow}'"))
+
+
+def test_what_one_definition_calls_is_kept_where_that_one_is_not() -> None:
+    last = "step(u[t - 1])"
+    where = f"u[0] = u0\n      u[t=range(1, T)] = {last}"
+    step = "step(x): x + h*rate(x + h/2*rate(x))"
+    found = text(spelled(where, f"rate(x): '{rate('x')}', {step}"))
+    assert "_rate(" in found
+    assert "_step(" not in found
+
+
+def test_functions_of_two_formulas_call_the_same() -> None:
+    spec = DEFINED + SECOND
+    assert text(spec).count("def _rate(") == 1
+    assert text(spec).count("def _rate_vjp(") == 1
 
 
 def steps_of(spec: str) -> tuple[Any, Node]:

@@ -1,7 +1,7 @@
 """Definitions that are called as what they are, and not written out at each call.
 
-Which are worth a look is told by the texts alone; which are called often enough in a
-step, by the nodes. Their text is read once for arguments of some shapes, over places.
+Which are worth a look is told by the texts alone; which are called often enough, by the
+nodes. Their text is read once for arguments of some shapes, over places.
 """
 
 from __future__ import annotations
@@ -38,27 +38,18 @@ _OPERATION = ast.BinOp | ast.Call | ast.Compare
 
 
 def worth_a_look(spec: Spec) -> list[str]:
-    """The definitions that may be called several times, by the text."""
+    """The definitions that are called and do something, by the text."""
     items = [*parse_texts(spec, Faults())]
     macros = {
         item.name.value: item
         for item in items
         if item.definition is not None and item.definition.parameters is not None
     }
-    calls = {name: Counter(_called([item])) for name, item in macros.items()}
-    direct = Counter(_called(x for x in items if x.name.value not in macros))
-
-    def total(name: str, within: tuple[str, ...] = ()) -> int:
-        found = direct[name]
-        for other, own in calls.items():
-            if own[name] and other not in within:
-                found += own[name] * total(other, (*within, other))
-        return found
-
+    called = _called(items)
     return [
         name
         for name, item in macros.items()
-        if _operations(item) >= LEAST_OF_A_DEFINITION and total(name, (name,))
+        if _operations(item) >= LEAST_OF_A_DEFINITION and name in called
     ]
 
 
@@ -73,8 +64,13 @@ def called_often(graph: Graph, root: Node) -> set[str]:
         for x in everything(topological([root]))
         if is_recurrence(x)
     }
-    for roots in ((root,), *(x.roots for x in steps)):
-        calls = [x for x in topological(roots) if is_defined(x)]
+    waiting = [(root,), *(x.roots for x in steps)]
+    seen: set[Defined] = set()
+    while waiting:
+        calls = [x for x in topological(waiting.pop()) if is_defined(x)]
+        fresh = {defined_of(x): None for x in calls if defined_of(x) not in seen}
+        seen.update(fresh)
+        waiting += [x.results for x in fresh]  # one may call others
         names = Counter(defined_of(x).name for x in calls)
         names.update(defined_of(x).name for x in calls if _is_symmetric(graph, x))
         found.update(x for x, n in names.items() if n >= CALLS_OF_A_DEFINITION)
@@ -88,14 +84,14 @@ def _is_symmetric(graph: Graph, call: Call) -> bool:
     return any(is_defined(x) and defined_of(x) is defined_of(call) for x in pulled)
 
 
-def _called(items: Iterable[Parsed]) -> list[str]:
-    return [
+def _called(items: Iterable[Parsed]) -> set[str]:
+    return {
         node.func.id
         for item in items
         for text in item.expressions
         for node in ast.walk(text.tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    ]
+    }
 
 
 def _operations(item: Parsed) -> int:

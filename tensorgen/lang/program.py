@@ -86,7 +86,7 @@ def program_of(
 
 
 def with_calls(spec: Spec, graph: Graph) -> Program | None:
-    """Return the program in which definitions stay calls that steps call several times.
+    """Return the program in which definitions stay calls that are called several times.
 
     None if there is no such definition.
     """

@@ -18,6 +18,7 @@ from tensorgen.lang.assembly import Assembly, assembled, parts
 from tensorgen.lang.facts import Bounds, Interval
 from tensorgen.lang.grouping import Line, mentioned
 from tensorgen.lang.index_forms import Form, Index
+from tensorgen.lang.later_steps import delay
 from tensorgen.lang.reach import Reach, go_as_far, in_turn, positions
 from tensorgen.lang.scope import Names, Record, Thing
 from tensorgen.lang.sides import (
@@ -133,7 +134,8 @@ class _Group:
         for name, side in sorted(in_file, key=lambda x: x[1].span.start):
             self._start(self.members[name], side)
         reach.find(index)
-        self._delay()
+        if not self._are_read([m for m in self.members.values() if not m.starts]):
+            delay(self.steps, self._entries)
         self._early()
         self._states()
         for name in self._order():
@@ -224,38 +226,6 @@ class _Group:
         check_rows(side, value, len(places))
         return value
 
-    def _delay(self) -> None:
-        """Let a step give later entries where less is left to be made before it.
-
-        With `k[t] = f(u[t])`, a step `u[t] = u[t - 1] + k[t - 1]` is that of
-        `u[t + 1] = u[t] + k[t]`, where nothing of `k` is a state. It has fewer entries
-        then, so nothing but the steps may read it.
-        """
-        steps, low = self.steps, self.steps.low.constant
-        given = [m for m in self.members.values() if m.starts]
-        beside = [m for m in self.members.values() if not m.starts]
-        if steps.backwards or low is None or not beside or self._are_read(beside):
-            return
-        rooms = [int(low) + member.shift for member in beside]
-        for member in self.members.values():
-            for other, form in self._entries(member):
-                back = None if form is None else Form.atom(steps.index) - form
-                lag = None if back is None or back.terms else back.const.constant
-                if bool(member.starts) == bool(other.starts):
-                    continue
-                if lag is None:
-                    return
-                lag = int(lag) + other.shift
-                rooms.append(lag if member.starts else len(other.starts) - lag)
-        later = min(rooms)
-        if later < 1:
-            return
-        steps.low -= later
-        t = steps.index.name
-        for member in given:
-            member.shift += later
-            member.body = with_index(member.body, t, f"{t} + {later}")
-
     def _are_read(self, members: Sequence[Member]) -> bool:
         """Whether something may read names that step but the steps themselves."""
         own = {id(side.body) for side in self.sides.values()}
@@ -271,12 +241,9 @@ class _Group:
         for tree, places in positions(member.body.tree):
             for other in self.members.values():
                 if is_name(tree.value, other.name):
-                    at = [
-                        x
-                        for x in places[other.axis :][:1]
-                        if not isinstance(x, ast.Slice)
-                    ]
-                    yield other, affine_form(e, at[0]) if at else None
+                    at = places[other.axis] if other.axis < len(places) else None
+                    whole = at is None or isinstance(at, ast.Slice)
+                    yield other, None if whole or at is None else affine_form(e, at)
 
     def _early(self) -> None:
         """Take from the first steps what others have as first entries.
