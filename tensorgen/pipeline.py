@@ -88,8 +88,7 @@ def compile_spec(
     # Problems come last: nodes made for them have no say in the functions' text.
     problems = [x for x in map(plan_problem, planners, plans) if x is not None]
     constrained = plan_constrained(graph, spec, program, chosen)
-    plans = beside_calls(graph, spec, plans, chosen)
-    planned = with_pieces(plans, rows)
+    planned = with_pieces(beside_calls(graph, spec, plans, chosen), rows)
     late = hurried(effort.late, program.generated) if effort.late else ()
     told = (*program.remarks, *late, *refusals(spec, rows))
     for remark in (*told, *remarks(planned, known_sizes(spec))):

@@ -220,9 +220,8 @@ class Cotangents:
         alone += [x for x in handed if x not in alone]
         summed: dict[Node, int] = {}
         for slope in every:
-            if is_zero(slope) or (not runs and can_be_summed(slope, known)):
-                continue
-            if slope in called.nodes:
+            at_end = not runs and can_be_summed(slope, known)
+            if is_zero(slope) or at_end or slope in called.nodes:
                 continue
             # It is added up in the steps.
             summed[slope] = len(states)
@@ -254,10 +253,14 @@ class Cotangents:
                 self._add(result, fixed[at], against.last(graph, summed[slope]))
             else:
                 self._add(result, fixed[at], called.of(slope, at_once))
-        for node in topological(result.values()) if not steps.backwards else ():
-            if is_recurrence(node) and Recurrence.of(node) == against:
-                graph.remark(node, ADJOINT)
+        self._tell(against, result)
         return result
+
+    def _tell(self, against: Recurrence, result: Mapping[Node, Node]) -> None:
+        """Say of steps that go back why they do."""
+        for node in topological(result.values()) if against.steps.backwards else ():
+            if is_recurrence(node) and Recurrence.of(node) == against:
+                self.graph.remark(node, ADJOINT)
 
     def _at_once(self, against: Recurrence, made: Mapping[Node, Node]) -> AllSteps:
         """All steps at once, of cotangents of states and what is `made` beside them."""
