@@ -30,6 +30,7 @@ from tensorgen.errors import Remark, Source
 from tensorgen.lang import program_of
 from tensorgen.plans.build_module import ModuleBuilder
 from tensorgen.plans.constrained_plans import plan_constrained
+from tensorgen.plans.kept_calls import beside_calls
 from tensorgen.plans.planner import Planner, known_sizes
 from tensorgen.plans.problem_plans import plan_problem
 from tensorgen.plans.remarks import hurried, remarks
@@ -87,7 +88,7 @@ def compile_spec(
     # Problems come last: nodes made for them have no say in the functions' text.
     problems = [x for x in map(plan_problem, planners, plans) if x is not None]
     constrained = plan_constrained(graph, spec, program, chosen)
-    planned = with_pieces(plans, rows)
+    planned = with_pieces(beside_calls(graph, spec, plans, chosen), rows)
     late = hurried(effort.late, program.generated) if effort.late else ()
     told = (*program.remarks, *late, *refusals(spec, rows))
     for remark in (*told, *remarks(planned, known_sizes(spec))):

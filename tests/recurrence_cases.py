@@ -204,6 +204,22 @@ def squares(loop: Callable[..., Array]) -> Callable[..., Array]:
     return lambda **given: (loop(**given) ** 2).sum()
 
 
+def midpoint(A: Array, x0: Array, y: Array, theta: Array) -> Array:
+    x = [x0]
+    for t in range(1, len(y)):
+        half = A @ (x[-1] + theta * np.tanh(A @ x[-1])) * y[t - 1]
+        x.append(x[-1] + t * theta * half * y[t])
+    return np.array(x)
+
+
+def of_two_slopes(A: Array, x0: Array, g: Array, theta: Array, y: Array) -> Array:
+    x = [x0, x0 + theta * g]
+    for t in range(2, len(y)):
+        one, other = (np.tanh(A @ v) for v in (x[-1], x[-2]))
+        x.append(x[-1] + theta * y[t] * (1.5 * one - 0.5 * other))
+    return np.array(x)
+
+
 STEPS = "x[0] = x0\nx[t + 1] = tanh(A @ x[t] + B @ u[t])"
 CASES = (
     Case("rnn", STEPS, "sum(x**2)", ("A", "x0", "u"), squares(rnn)),
@@ -224,6 +240,19 @@ CASES = (
         "h[t] = theta**2 + 0.3*e[t - 1]**2 + 0.5*h[t - 1]",
         "sum(log(h) + e**2/h)", ("phi", "theta"), garch,
         hessian=True,
+    ),
+    Case(
+        "what nothing but the steps reads",
+        "x[0] = x0\nk[t] = tanh(A @ x[t])\nm[t] = A @ (x[t] + theta*k[t])*y[t]\n"
+        "x[t=range(1, T)] = x[t - 1] + t*theta*m[t - 1]*y[t]",
+        "sum(x**2)", ("A", "x0", "y", "theta"), squares(midpoint),
+        hessian=True,
+    ),
+    Case(
+        "what nothing but the steps reads, of the step before too",
+        "x[0] = x0\nx[1] = x0 + theta*g\nk[t] = tanh(A @ x[t])\n"
+        "x[t=range(2, T)] = x[t - 1] + theta*y[t]*(1.5*k[t - 1] - 0.5*k[t - 2])",
+        "sum(x**2)", ("A", "x0", "theta"), squares(of_two_slopes),
     ),
     Case(
         "a range that readers have",

@@ -52,6 +52,8 @@ def test_steps_are_what_loops_are(made: tuple[Case, ModuleType]) -> None:
 # What reads entries that few steps do not make says so.
 LEAST = {"entry": 2, **dict.fromkeys(("arma", "stated", "forward"), 1)}
 LEAST |= {"entries of which one step lacks the first": 1}
+READ = "what nothing but the steps reads"
+LEAST |= {READ: 1, f"{READ}, of the step before too": 2}
 LEAST |= {"forward_arrays": 1, **dict.fromkeys(("lags", "late"), 2)}
 
 

@@ -56,7 +56,7 @@ def price_of(code: Code, sizes: Mapping[str, int]) -> Price:
     once, loops = list[Statement](), list[Statement]()
     for line in (*code.statements, Return(code.returns)):
         (loops if isinstance(line, Loop) else once).append(line)
-    every, again = [*_made(once)], arithmetic(Code(tuple(loops), ()))
+    every, again = [*made(once)], arithmetic(Code(tuple(loops), ()))
     flops = sum(map(steps, every), again + _added(once))
     most = int(Amount.of(held(code, sizes), sizes))
     return Price(
@@ -90,7 +90,7 @@ def _added(lines: Sequence[Statement]) -> Dim:
     return sum(sizes, ZERO)
 
 
-def _made(lines: Sequence[Statement]) -> Iterator[Array]:
+def made(lines: Sequence[Statement]) -> Iterator[Array]:
     """Yield what statements make, an array each time that it is written there.
 
     What several places of one array store is made once.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Mapping, Sequence
 
+from tensorgen.calculus.defined_rules import tangent as of_defined
 from tensorgen.calculus.external_rules import tangents as of_external
 from tensorgen.calculus.implicit_derivatives import tangent as of_unknown
 from tensorgen.calculus.partials import levels_off, partials, sizes_of, transfers
@@ -12,6 +13,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, is_zero, topological
 from tensorgen.operators.called_values import call_derivative
+from tensorgen.operators.defined_calls import is_defined
 from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.solved_arrays import is_unknown
@@ -67,6 +69,9 @@ def tangent_of(
     if is_unknown(node):
         solved = of_unknown(graph, node, stored, extra, pushforward)
         terms += [] if solved is None else [(1, solved, out)]
+    if is_defined(node):
+        pushed = of_defined(graph, node, stored, extra, pushforward)
+        terms += [] if pushed is None else [(1, pushed, out)]
     if is_external(node):
         told = of_external(graph, node, stored, extra, pushforward)
         terms += [(1, tangent, out) for tangent in told]

@@ -23,6 +23,7 @@ from tensorgen.operators.recurrences.all_steps import (
     can_be_at_once,
     can_be_summed,
 )
+from tensorgen.operators.recurrences.call_totals import CallTotals
 from tensorgen.operators.recurrences.recurrence import (
     Opened,
     Recurrence,
@@ -213,9 +214,14 @@ class Cotangents:
             for at in items
             if runs or not can_be_at_once(slopes[at], known)
         ]
+        every = dict.fromkeys(slopes[at] for at in fixed)
+        called = CallTotals(graph, () if runs or self.rows else every, known)
+        handed = called.handed_on()
+        alone += [x for x in handed if x not in alone]
         summed: dict[Node, int] = {}
-        for slope in dict.fromkeys(slopes[at] for at in fixed):
-            if is_zero(slope) or (not runs and can_be_summed(slope, known)):
+        for slope in every:
+            at_end = not runs and can_be_summed(slope, known)
+            if is_zero(slope) or at_end or slope in called.nodes:
                 continue
             # It is added up in the steps.
             summed[slope] = len(states)
@@ -233,26 +239,39 @@ class Cotangents:
             runs=runs,
         )
         result = self._of_starts(against, any(not is_zero(slopes[at]) for at in items))
-        rows: dict[Node, Node] = dict(self.items.items())
-        for number, at in enumerate(self.moving.values()):
-            rows[at] = against.before(graph, number)
-        at_once = AllSteps(graph, steps.count, rows)
+        made_rows = {x: against.made(graph, alone.index(x)) for x in handed}
+        at_once = self._at_once(against, made_rows)
         for at, slope in slopes.items():
             if is_zero(slope):
                 continue
             if at in items:
                 first = self._first(at, slope)
                 made = first in alone and against.made(graph, alone.index(first))
-                every = made or at_once.of(slope)
-                self._add(result, items[at], self._behind(every))
+                found = made or at_once.of(slope)
+                self._add(result, items[at], self._behind(found))
             elif slope in summed:
                 self._add(result, fixed[at], against.last(graph, summed[slope]))
             else:
-                self._add(result, fixed[at], at_once.total(slope))
-        for node in topological(result.values()) if not steps.backwards else ():
-            if is_recurrence(node) and Recurrence.of(node) == against:
-                graph.remark(node, ADJOINT)
+                self._add(result, fixed[at], called.of(slope, at_once))
+        self._tell(against, result)
         return result
+
+    def _tell(self, against: Recurrence, result: Mapping[Node, Node]) -> None:
+        """Say of steps that go back why they do."""
+        for node in topological(result.values()) if against.steps.backwards else ():
+            if is_recurrence(node) and Recurrence.of(node) == against:
+                self.graph.remark(node, ADJOINT)
+
+    def _at_once(self, against: Recurrence, made: Mapping[Node, Node]) -> AllSteps:
+        """All steps at once, of cotangents of states and what is `made` beside them."""
+        graph = self.graph
+        rows: dict[Node, Node] = dict(self.items.items())
+        rows.update(made)
+        for number, at in enumerate(self.moving.values()):
+            rows[at] = against.before(graph, number)
+        for node, own in made.items():
+            graph.suggest(own, graph.suggestions.get(node, "handed"))
+        return AllSteps(graph, self.whole.steps.count, rows)
 
     def _states(self, places: Sequence[Input]) -> tuple[list[State], dict[Input, Node]]:
         """The cotangents of states, as states that run against the steps.

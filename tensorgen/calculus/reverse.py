@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 
+from tensorgen.calculus.defined_rules import cotangents as of_defined
 from tensorgen.calculus.external_rules import cotangents as of_external
 from tensorgen.calculus.forward import pushforward
 from tensorgen.calculus.implicit_derivatives import cotangents as of_arguments
@@ -14,6 +15,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, children, is_zero, topological
 from tensorgen.operators.called_values import call_derivative
+from tensorgen.operators.defined_calls import is_defined
 from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.solved_arrays import is_unknown
@@ -115,6 +117,8 @@ def _carried(
         yield from of_arguments(
             graph, node, cotangent, relevant, extra, pushforward, pullback
         ).items()
+    if is_defined(node):
+        yield from of_defined(graph, node, cotangent, relevant, extra, pullback)
     if is_external(node):
         yield from of_external(
             graph, node, cotangent, relevant, extra, pushforward, pullback

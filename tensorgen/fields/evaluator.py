@@ -32,6 +32,8 @@ from tensorgen.ir.nodes import (
     Sum,
     topological,
 )
+from tensorgen.operators.defined_calls import defined_of, is_defined
+from tensorgen.operators.defined_calls import result_of as result_of_call
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     is_recurrence,
@@ -154,6 +156,8 @@ class Evaluator(ABC, Generic[F]):
                 return self.function(node.function)(*args)
             case Call():
                 args = [self.values[arg] for arg in node.args]
+                if is_defined(node):
+                    return self.defined(node, args)
                 walk = self.recurrence if is_recurrence(node) else self.called
                 return walk(node, args)
             case _:
@@ -215,7 +219,13 @@ class Evaluator(ABC, Generic[F]):
             total = total + field.reduced(field.number(coefficient) * value)
         return field.reduced(total)
 
-    # Steps
+    # Definitions, and steps
+
+    def defined(self, node: Call, args: Sequence[Array]) -> Array:
+        """What the text of a definition is of the arguments of a call."""
+        own, result = defined_of(node), result_of_call(node)
+        places = dict(zip(own.places, args, strict=True))
+        return self.inside(self.sizes, places.__getitem__).of(own.results[result])
 
     def recurrence(self, node: Call, args: Sequence[Array]) -> Array:
         """A result of steps, each of which is computed by itself."""

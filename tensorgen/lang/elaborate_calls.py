@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 
@@ -18,6 +18,7 @@ from tensorgen.lang import (
     entrywise_slips,
     extremes,
     foreign_names,
+    kept_definitions,
 )
 from tensorgen.lang.bind_arguments import bind, counted
 from tensorgen.lang.scope import Implicit, Macro, Names, Record, Thing
@@ -219,7 +220,11 @@ def expand(e: Statement, macro: Macro, tree: ast.Call) -> Array | None:
     # Equal arguments give equal values, and deep definitions would take forever.
     key = (macro.name, macro.shipped, tuple(values))
     if key not in e.session.expanded:
-        e.session.expanded[key] = _expanded(e, macro, values, tree)
+        expanded = partial(_expanded, tree=tree)
+        whole = None
+        if macro.name in e.session.kept and not macro.shipped:
+            whole = kept_definitions.called(e, macro, values, expanded)
+        e.session.expanded[key] = whole or expanded(e, macro, values)
     value, record = e.session.expanded[key]
     e.record.merge(record)
     return value
@@ -244,7 +249,7 @@ def _as_it_is(name: str, names: Names) -> Thing:
 
 
 def _expanded(
-    e: Statement, macro: Macro, values: list[Array], tree: ast.Call
+    e: Statement, macro: Macro, values: Sequence[Array], tree: ast.Call
 ) -> tuple[Array | None, Record]:
     assert macro.body is not None
     local = {

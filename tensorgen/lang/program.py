@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -22,6 +22,7 @@ from tensorgen.lang.elaborated import ElaboratedFunction, Local
 from tensorgen.lang.grouping import steps, units
 from tensorgen.lang.index_forms import Index
 from tensorgen.lang.inner_products import elaborate_metrics
+from tensorgen.lang.kept_definitions import called_often, worth_a_look
 from tensorgen.lang.leaves import inputs_of, leaves_of
 from tensorgen.lang.parsed import Parsed, mentioned_names, parse_texts
 from tensorgen.lang.prelude import prelude
@@ -84,10 +85,34 @@ def program_of(
     return graph, elaborate(spec, graph, Differentiate(graph, variables))
 
 
-def elaborate(spec: Spec, graph: Graph, differentiate: Differentiate) -> Program:
-    """Return the nodes of all functions; raises a `SpecError` with all faults."""
+def with_calls(spec: Spec, graph: Graph) -> Program | None:
+    """Return the program in which definitions stay calls that are called several times.
+
+    None if there is no such definition.
+    """
+    names: Collection[str] = worth_a_look(spec)
+    variables = {wrt.name for function in spec.functions for wrt in function.wrt}
+    while names:
+        own = elaborate(spec, graph, Differentiate(graph, variables), names)
+        used = {x for f in own.functions for x in called_often(graph, f.node)}
+        if used.issuperset(names):
+            return own
+        names = [name for name in names if name in used]
+    return None
+
+
+def elaborate(
+    spec: Spec,
+    graph: Graph,
+    differentiate: Differentiate,
+    kept: Collection[str] = (),
+) -> Program:
+    """Return the nodes of all functions; raises a `SpecError` with all faults.
+
+    Definitions that are `kept` stay calls.
+    """
     faults = Faults()
-    session = Session(graph, differentiate, faults, prelude(), read_value)
+    session = Session(graph, differentiate, faults, prelude(), read_value, kept=kept)
     inputs = inputs_of(spec, graph)
     things: dict[str, Thing] = leaves_of(spec, graph, inputs)
     things |= externals_of(spec, graph)
@@ -297,9 +322,10 @@ def _function(
 ) -> tuple[Thing, ElaboratedFunction | None]:
     """Elaborate a function with its `where`, whose names see those above them."""
     assert item.function is not None
-    names, record = Names(things, texts=tuple(item.expressions)), Record()
+    function, record = item.function, Record()
+    returned = frozenset(x.name for x in function.results)
+    names = Names(things, texts=tuple(item.expressions), returned=returned)
     local, complete = _locals(session, item, names, record)
-    function = item.function
     if function.results:
         of = {x.name: names.local[x.name] for x in function.results}
         thing = Thing("a function", None, record, results=of)

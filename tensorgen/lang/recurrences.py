@@ -16,8 +16,9 @@ from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.assembly import Assembly, assembled, parts
 from tensorgen.lang.facts import Bounds, Interval
-from tensorgen.lang.grouping import Line
+from tensorgen.lang.grouping import Line, mentioned
 from tensorgen.lang.index_forms import Form, Index
+from tensorgen.lang.later_steps import delay
 from tensorgen.lang.reach import Reach, go_as_far, in_turn, positions
 from tensorgen.lang.scope import Names, Record, Thing
 from tensorgen.lang.sides import (
@@ -132,8 +133,10 @@ class _Group:
         in_file = [(name, side) for name, own in starts.items() for side in own]
         for name, side in sorted(in_file, key=lambda x: x[1].span.start):
             self._start(self.members[name], side)
-        self._early()
         reach.find(index)
+        if not self._are_read([m for m in self.members.values() if not m.starts]):
+            delay(self.steps, self._entries)
+        self._early()
         self._states()
         for name in self._order():
             self._step(self.members[name])
@@ -223,6 +226,25 @@ class _Group:
         check_rows(side, value, len(places))
         return value
 
+    def _are_read(self, members: Sequence[Member]) -> bool:
+        """Whether something may read names that step but the steps themselves."""
+        own = {id(side.body) for side in self.sides.values()}
+        texts = [x for x in self.names.texts if id(x) not in own]
+        names = {member.name for member in members}
+        mentions = [*map(mentioned, texts), self.names.returned]
+        return not texts or any(not names.isdisjoint(x) for x in mentions)
+
+    def _entries(self, member: Member) -> Iterator[tuple[Member, Form | None]]:
+        """The entries of names that step which a right side takes, and where."""
+        e = Statement(self.session, member.body, self.names)
+        e.scope[self.steps.index.name] = self.steps.index
+        for tree, places in positions(member.body.tree):
+            for other in self.members.values():
+                if is_name(tree.value, other.name):
+                    at = places[other.axis] if other.axis < len(places) else None
+                    whole = at is None or isinstance(at, ast.Slice)
+                    yield other, None if whole or at is None else affine_form(e, at)
+
     def _early(self) -> None:
         """Take from the first steps what others have as first entries.
 
@@ -285,19 +307,10 @@ class _Group:
 
     def _order(self) -> list[str]:
         """Names after those whose entries of the same step they need."""
-        needs = self.steps.needs
+        needs, now = self.steps.needs, Form.atom(self.steps.index)
         for name, member in self.members.items():
-            needs[name] = []
-            e = Statement(self.session, member.body, self.names)
-            e.scope[self.steps.index.name] = self.steps.index
-            for tree in ast.walk(member.body.tree):
-                if not isinstance(tree, ast.Subscript):
-                    continue
-                for other in self.members.values():
-                    if is_name(tree.value, other.name) and self.steps.is_now(
-                        e, other, tree
-                    ):
-                        needs[name].append(other.name)
+            read = self._entries(member)
+            needs[name] = [x.name for x, form in read if form == now + x.shift]
         try:
             return list(TopologicalSorter(needs).static_order())
         except CycleError as error:

@@ -88,7 +88,7 @@ class Names:
 
     What `again` has of a local name defines it where those above it are others; `all`
     are the local names, those that are defined further below too, and `texts` all that
-    may read them.
+    may read them. Those that are `returned` are results.
     """
 
     file: Mapping[str, Thing]
@@ -96,6 +96,7 @@ class Names:
     again: dict[str, Callable[[Names], Thing]] = field(default_factory=dict)
     all: dict[str, None] = field(default_factory=dict)
     texts: tuple[Expression, ...] = ()
+    returned: frozenset[str] = frozenset()
 
     def get(self, name: str) -> Thing | None:
         """What a name stands for, if anything."""
@@ -103,7 +104,12 @@ class Names:
 
     def knowing(self, known: Mapping[str, Thing]) -> Names:
         """Return names among which some more are local."""
-        return Names(self.file, {**self.local, **known}, texts=self.texts)
+        return Names(
+            self.file,
+            {**self.local, **known},
+            texts=self.texts,
+            returned=self.returned,
+        )
 
     def varied(self, name: str, value: Array) -> Names:
         """Return the names where a local one has another value, and what follows."""

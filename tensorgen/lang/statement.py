@@ -43,7 +43,8 @@ class Session:
 
     `variables` stand for values that are differentiated by, one for each number of
     derivatives that such a one stands `within`. For `reciprocals` of matrices another
-    thing should be written where they are multiplied as inverses.
+    thing should be written where they are multiplied as inverses. Definitions that are
+    `kept` stay calls, whose text is `read_once`.
     """
 
     graph: Graph
@@ -56,6 +57,8 @@ class Session:
     within: int = 0
     remarks: dict[Remark, None] = field(default_factory=dict)
     reciprocals: dict[Node, str] = field(default_factory=dict)
+    kept: Container[str] = ()
+    read_once: dict[object, object] = field(default_factory=dict)
 
 
 class Steps(Protocol):

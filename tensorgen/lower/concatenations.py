@@ -14,26 +14,55 @@ from tensorgen.lower.results import full
 from tensorgen.lower.scatter import Write
 from tensorgen.lower.solve_constraints import plain_label, single_label
 
+Scaled = tuple[Fraction, Write]
 
-def concatenated(writes: Sequence[tuple[Fraction, Write]]) -> Operand | None:
+
+def concatenated(writes: Sequence[Scaled]) -> Operand | None:
     """The array that writes make up, each a block of it; None if it is no such array.
 
     The blocks follow on one another along one axis, and leave no place out. Rows that
     are stacked one by one are stored where they belong, which takes less.
     """
+    found = _first_chain(writes)
+    return found[0] if found is not None and not found[1] else None
+
+
+def chains(writes: Sequence[Scaled]) -> list[tuple[Fraction, Operand]]:
+    """Arrays with their coefficients that writes make up together; none if they do not.
+
+    A difference of an array that is rolled one way and the other is that of two.
+    """
+    found: list[tuple[Fraction, Operand]] = []
+    for scale in dict.fromkeys(scale for scale, _ in writes):
+        left = [(Fraction(1), write) for one, write in writes if one == scale]
+        while left:
+            chain = _first_chain(left)
+            if chain is None:
+                return []
+            whole, left = chain
+            found.append((scale, whole))
+    return found
+
+
+def _first_chain(writes: Sequence[Scaled]) -> tuple[Operand, list[Scaled]] | None:
+    """The first of writes that make up an array, and those that are left."""
     dims = writes[0][1].dims
     for axis, dim in enumerate(dims):
-        found = [_block(scale, write, axis) for scale, write in writes]
-        blocks = {block[0]: block for block in found if block is not None}
-        if len(blocks) < len(writes) or all(x == ONE for _, x, _ in blocks.values()):
+        blocks = [_block(scale, write, axis) for scale, write in writes]
+        place, taken = ZERO, dict[int, Operand]()
+        lengths = set[Dim]()
+        while place != dim:
+            at = (k for k, x in enumerate(blocks) if x and x[0] == place)
+            k = next((k for k in at if k not in taken), None)
+            if k is None or (block := blocks[k]) is None:
+                break
+            place, taken[k] = place + block[1], block[2]
+            lengths.add(block[1])
+        if place != dim or lengths <= {ONE}:
             continue
-        place, parts = ZERO, list[Operand]()
-        while place in blocks:
-            _, length, part = blocks.pop(place)
-            parts.append(part)
-            place += length
-        if place == dim and not blocks:
-            return made(Concatenate(axis), tuple(range(len(dims))), *parts)
+        axes = tuple(range(len(dims)))
+        rest = [x for k, x in enumerate(writes) if k not in taken]
+        return made(Concatenate(axis), axes, *taken.values()), rest
     return None
 
 

@@ -17,6 +17,7 @@ from tensorgen.arrays.places import WHOLE, At, Limit, Slice
 from tensorgen.arrays.statements import Let, Statement
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Node
+from tensorgen.lower.defined_functions import DefinedFunctions
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.value_names import Names
 from tensorgen.operators.recurrences.recurrence import Runs
@@ -46,9 +47,17 @@ class Draft:
     """
 
     def __init__(
-        self, slow_at: bool, names: Names | None = None, in_blocks: bool = False
+        self,
+        slow_at: bool,
+        names: Names | None = None,
+        in_blocks: bool = False,
+        functions: DefinedFunctions | None = None,
     ) -> None:
-        """Start without values; loops are called by `names` that nothing else has."""
+        """Start without values; loops are called by `names` that nothing else has.
+
+        Definitions that are called have their `functions`.
+        """
+        self.functions = functions or DefinedFunctions()
         self.slow_at, self.in_blocks = slow_at, in_blocks
         self.names = names or Names(())
         self._taps: list[str] = []

@@ -14,7 +14,7 @@ from typing import assert_never
 from tensorgen.arrays import arrays, operations
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.object_operations import Count, Whole
+from tensorgen.arrays.object_operations import Count, Member, Whole
 from tensorgen.arrays.operations import Kind
 from tensorgen.arrays.reading import transposes
 from tensorgen.arrays.rewrites import Scene, rewritten
@@ -36,6 +36,7 @@ from tensorgen.ir.nodes import (
     constant_value,
 )
 from tensorgen.lower.axes import ordered
+from tensorgen.lower.defined_functions import DefinedFunctions, unpacked
 from tensorgen.lower.draft import Draft, Result
 from tensorgen.lower.maps import lower_call, lower_map
 from tensorgen.lower.naming import Naming
@@ -51,6 +52,7 @@ from tensorgen.lower.sums import lower_sum, spread_sum
 from tensorgen.lower.value_names import Names
 from tensorgen.lower.values import Values
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.defined_calls import defined_of, is_defined, result_of
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.systems import is_system
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
@@ -78,6 +80,7 @@ def lower(
     hints: Mapping[str, int] | None = None,
     in_blocks: bool = False,
     along: Collection[Dim] = (),
+    functions: DefinedFunctions | None = None,
 ) -> Code:
     """Return statements that compute `roots`, one expression for each.
 
@@ -94,13 +97,14 @@ def lower(
     """
     plan = Plan(graph, roots, facts, matrices, hints)
     names = Names([*reserved, *plan.inputs, *plan.symbols, *LAZY])
-    draft = Draft(slow_at, names, in_blocks)
+    draft = Draft(slow_at, names, in_blocks, functions)
     flags = [fresh] * len(roots) if isinstance(fresh, bool) else list(fresh)
     lowering = Lowering(plan, draft)
     results = lowering.run(flags, variables)
     results = slice_alike(draft, results, plan)
     naming = Naming(plan, names, root_names)
     statements, returns = naming.run(draft, results)
+    statements = unpacked(statements)
     named_results = zip(naming.root_names, returns, strict=False)
     told = remarks(plan, naming.values, statements, named_results)
     code = Code(tuple(statements), tuple(returns), plan.refusals, remarks=told)
@@ -197,10 +201,36 @@ class Lowering:
         """Draft a step, of which nothing else is known."""
         plan = Plan(self.plan.graph, roots, self.plan.facts, hints=self.plan.hints)
         own = self.draft
-        draft = Draft(own.slow_at, own.names, own.in_blocks)
+        draft = Draft(own.slow_at, own.names, own.in_blocks, own.functions)
         results = Lowering(plan, draft, stored=True).run([False] * len(roots), ())
         results = slice_alike(draft, results, plan)
         return plan, draft, results
+
+    def _call(self, node: Call) -> Operand:
+        """What the function of a definition makes of the arguments."""
+        plan, own = self.plan, self.draft
+
+        def lowered(
+            roots: Sequence[Node], words: Sequence[str], outputs: Sequence[str]
+        ) -> Code:
+            return lower(
+                plan.graph,
+                roots,
+                reserved=words,
+                root_names=outputs,
+                facts=plan.facts,
+                slow_at=own.slow_at,
+                hints=plan.hints,
+                functions=own.functions,
+            )
+
+        op = own.functions.of(plan.graph, defined_of(node), LAZY, lowered)
+        args = [self.known.whole(x).array for x in node.args]
+        found = arrays.array(op, *args)
+        if len(op.shapes) > 1:
+            place = result_of(node)
+            found = arrays.array(Member(place, op.shapes[place]), found)
+        return Operand(found, tuple(range(node.order)))
 
     def _visit(self, node: Node) -> None:
         plan = self.plan
@@ -211,7 +241,8 @@ class Lowering:
         if write := self._passed_on(node):
             self.writes[node] = write
             return
-        own = self._is_bound(node) and not plan.is_leaf(node)
+        one_of_several = is_defined(node) and len(defined_of(node).results) > 1
+        own = (self._is_bound(node) or one_of_several) and not plan.is_leaf(node)
         expr = self.values[node] = self._plainest(node)
         last = plan.uses[node] == 1 and node in self.roots
         later = last and self._is_unfinished(node)
@@ -315,6 +346,8 @@ class Lowering:
                 return self.values[self.plan.expansions[node]]
             case Map():
                 return lower_map(self.known, node, want)
+            case Call() if is_defined(node):
+                return self._call(node)
             case Call():
                 return lower_call(self.known, node)
             case _:

@@ -12,7 +12,7 @@ from tensorgen.arrays.arrays import array
 from tensorgen.arrays.operations import Copy, Fill
 from tensorgen.ir.nodes import Input, Label, Ref, Sum, Term
 from tensorgen.lower.axes import aligned, natural_order
-from tensorgen.lower.concatenations import concatenated
+from tensorgen.lower.concatenations import chains, concatenated
 from tensorgen.lower.elementwise_products import Factor, multiply
 from tensorgen.lower.operands import Operand, as_float, product, total
 from tensorgen.lower.results import full
@@ -31,6 +31,10 @@ def lower_sum(known: Values, node: Sum, want: Sequence[Label] | None = None) -> 
     writes = _together(known, node, spread)
     if not dense and len(writes) > 1 and (whole := concatenated(writes)) is not None:
         return whole
+    if not dense and (rolled := chains(writes)):
+        parts = [(int(c), whole) for c, whole in rolled if abs(c) == 1]
+        if len(parts) == len(rolled):
+            return total(sorted(parts, key=lambda part: part[0] < 0))
     added, writes = _by_key(known, writes, fresh=not dense)
     if not writes:
         return add(known, dense, want, added)

@@ -18,6 +18,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, Ref
 from tensorgen.operators import external_calls, promise_calls, reshape, solved_arrays
 from tensorgen.operators.conditions.bounds import may_be_infinite
+from tensorgen.operators.defined_calls import ROW as DEFINED
 from tensorgen.operators.entries import entries, values
 from tensorgen.operators.matrices import (
     capacitance,
@@ -417,6 +418,7 @@ _ROWS = (
         "_prod_others({0}{axis})",
         spare=1,
     ),
+    DEFINED,
     *external_calls.ROWS,
     *matrix_functions.ROWS,
     *packing.ROWS,
@@ -439,10 +441,8 @@ OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}
 
 def expansion(graph: Graph, node: Node) -> Node | None:
     """Return what a call is in terms of other nodes; None where it is plain."""
-    if not isinstance(node, Call):
-        return None
-    expand = OPERATORS[node.operator].expand
-    if expand is None:
+    expand = OPERATORS[node.operator].expand if isinstance(node, Call) else None
+    if expand is None or not isinstance(node, Call):
         return None
     # What stable forms would recognise here is what is being expanded.
     with graph.without_rewrites():

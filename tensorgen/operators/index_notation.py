@@ -58,6 +58,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
+from tensorgen.operators.defined_calls import defined_of, is_defined
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.external_calls import external_of, is_external
 from tensorgen.operators.matrices.capacitance import is_capacitance
@@ -427,4 +428,6 @@ def _function(node: Call) -> str:
     """What the spec calls the function of a call."""
     if is_unknown(node):
         return equation_of(node).name
+    if is_defined(node):
+        return defined_of(node).name
     return external_of(node).name if is_external(node) else node.operator

@@ -169,7 +169,7 @@ def _of_stencil(terms: Sequence[Term], word: NameOf) -> Iterator[str]:
     if len(names) > 1 or None in names or sum(numbers) != 0:
         return
     (name,) = names
-    if {abs(number) for number in numbers[:-1]} == {abs(numbers[0])}:
+    if len({*numbers[:-1]}) == 1:  # neighbours on both sides of a slope differ
         yield f"laplacian_{name}" if len(terms) > 3 else f"second_diff_{name}"
 
 

@@ -26,6 +26,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.patterns import core_of
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.defined_calls import defined_of, is_defined
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.systems import is_system
 from tensorgen.operators.promise_calls import is_promise
@@ -161,6 +162,9 @@ class CostModel:
             case Call() if is_recurrence(node):
                 steps = Recurrence.of(node).steps
                 return self.size([steps.count]) * self.total_flops(steps.roots)
+            case Call() if is_defined(node):
+                results = defined_of(node).results
+                return self.total_flops(results) / len(results)
             case Call() if is_system(node):  # what it is made of
                 return sum(self.size(arg.dims) for arg in node.args)
             case Call(operator="solution") if not is_system(node.args[0]):
@@ -204,6 +208,9 @@ class CostModel:
             case Call() if is_recurrence(node):
                 steps = Recurrence.of(node).steps
                 return self.size([steps.count]) * self.total(steps.roots)
+            case Call() if is_defined(node):
+                results = defined_of(node).results
+                return (CALL.planned + self.total(results)) / len(results)
             case Call() if OPERATORS[node.operator].internal:
                 return CALL.planned + FUNCTION.planned * self.flops(node)
             case Call():

@@ -22,7 +22,7 @@ from functools import partial
 from tensorgen.ir.nodes import Node
 from tensorgen.ir.remarks import Remark
 from tensorgen.passes.choose_plan import cheapest
-from tensorgen.passes.context import Context, Kept, Pass, Plan
+from tensorgen.passes.context import Context, Pass, Plan
 from tensorgen.passes.matrices.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.matrices.join_entries import join_entries
 from tensorgen.passes.matrices.measure_distances import measure_distances
@@ -50,6 +50,7 @@ from tensorgen.passes.sharing.add_narrow import add_narrow
 from tensorgen.passes.sharing.factor_pairs import factor_pairs
 from tensorgen.passes.sharing.gather_steady import gather_steady
 from tensorgen.passes.sharing.pair_transposes import pair_transposes
+from tensorgen.passes.sharing.plan_definitions import plan_definitions
 from tensorgen.passes.sharing.scatter_sums import scatter_sums
 from tensorgen.passes.sharing.share_factors import share_factors
 from tensorgen.passes.sharing.share_products import share_products
@@ -58,7 +59,8 @@ from tensorgen.passes.sharing.share_values import share_values
 from tensorgen.passes.sharing.spread_last import spread_last
 from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
-from tensorgen.prices.limits import STEPS_TO_COMPRESS, STEPS_TO_SHARE
+from tensorgen.passes.stored_parts import compressed, is_to_read, read
+from tensorgen.prices.limits import STEPS_TO_SHARE
 
 
 def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:
@@ -86,43 +88,6 @@ def _flattened(context: Context, plan: Plan) -> Plan:
     flat = context.graph.effort.attempt(run, None) or contract_sums(context, plan.roots)
     derived = plan.roots if context.cross_country else ()
     return replace(plan.over(flat), derived=derived)
-
-
-def _compressed(context: Context, plan: Plan) -> Plan:
-    tensors = list(plan.tensors)
-    attempt, roots = context.graph.effort.attempt, plan.roots
-    for k, compress in context.compressed.items() if plan.derived else ():
-        graph, cost = context.graph, context.cost
-        run = partial(compress, graph, roots[k], cost, plan.derived[k])
-        before = graph.effort.stopped
-        found = attempt(run, None, STEPS_TO_COMPRESS)
-        if found is not None and graph.effort.stopped > before:
-            found = found.cut_short()
-        tensors[k] = found
-    return _kept(replace(plan, formulas=roots), tensors)
-
-
-def _read(context: Context, plan: Plan, apart: bool) -> Plan:
-    graph, tensors = context.graph, list(plan.tensors)
-    for k, read in context.readings.items():
-        if (found := tensors[k]) is not None:
-            tensors[k] = read(graph, found, context.cost, plan.derived[k], apart)
-    after = _kept(plan, tensors)
-    return plan if after.parts == plan.parts else replace(after, derived=())
-
-
-def _kept(plan: Plan, tensors: Sequence[Kept | None]) -> Plan:
-    """The plan to compute what is kept of some of its roots."""
-    parts = [
-        (node,) if tensor is None else tensor.arrays
-        for node, tensor in zip(plan.formulas, tensors, strict=True)
-    ]
-    return replace(plan, parts=tuple(parts), tensors=tuple(tensors))
-
-
-def _is_to_read(context: Context, plan: Plan) -> bool:
-    """Whether tensors may be read, if there is time for it."""
-    return bool(plan.derived) and context.graph.effort.is_ample
 
 
 def _entries_taken(context: Context, plan: Plan) -> Plan:
@@ -157,6 +122,14 @@ GATHERING = Pass(
     run=_each(gather_steady),
 )
 PASSES = (
+    Pass(
+        "plan_definitions",
+        law="f(x) = g(x), where g computes what f does",
+        needs="definitions that are called, as the calculus made them",
+        ends="each is planned once",
+        run=_each(lambda context, roots: plan_definitions(context, roots, _planned)),
+        patient=True,
+    ),
     Pass(
         "shorten_steps",
         law="f(g(u[t]), x[t]) = f(v[t], x[t]), where v[t] = g(u[t]) for all t",
@@ -203,7 +176,7 @@ PASSES = (
         law="a derivative tensor is what its structure says of the arrays it keeps",
         needs="one sum of n-ary products; formulas show what it is before",
         ends="each tensor is taken apart once",
-        run=_compressed,
+        run=compressed,
         patient=True,
     ),
     Pass(
@@ -211,8 +184,8 @@ PASSES = (
         law="A[i, a, b] = D[i, a, i, b] for D[i, a, k, b] = A[i, a, b] * delta(i, k)",
         needs="tensors taken apart, and as the calculus left them",
         ends="each tensor is read once",
-        run=partial(_read, apart=False),
-        when=_is_to_read,
+        run=partial(read, apart=False),
+        when=is_to_read,
         optional=True,
     ),
     Pass(
@@ -220,8 +193,8 @@ PASSES = (
         law="A[i, 0, 1] = D[i, 0, i, 1] for D[i, a, k, b] = A[i, a, b] * delta(i, k)",
         needs="tensors taken apart, and as the calculus left them",
         ends="each tensor is read once",
-        run=partial(_read, apart=True),
-        when=_is_to_read,
+        run=partial(read, apart=True),
+        when=is_to_read,
         optional=True,
     ),
     Pass(

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tensorgen.arrays.block_bodies import blocked_along
 from tensorgen.arrays.cost_line import cost_line, held
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import VALUE
@@ -37,9 +36,11 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, children, entries, inputs_of
 from tensorgen.lang import ElaboratedFunction, ElaboratedUnknown
 from tensorgen.lower import lower
+from tensorgen.lower.defined_functions import DefinedFunctions
 from tensorgen.passes.context import Plan
-from tensorgen.plans.block_functions import share_blocks
+from tensorgen.plans.block_functions import block_functions
 from tensorgen.plans.blocked_functions import blocked_functions
+from tensorgen.plans.compose_functions import composed
 from tensorgen.plans.constrained_plans import PlannedConstrained, build_constrained
 from tensorgen.plans.derivative_objects import Objects
 from tensorgen.plans.formulas import (
@@ -54,7 +55,6 @@ from tensorgen.plans.formulas import (
 from tensorgen.plans.lowered_functions import (
     Form,
     Made,
-    fullest,
     of_choices,
     smallest,
 )
@@ -68,7 +68,6 @@ from tensorgen.plans.problem_plans import (
 )
 from tensorgen.plans.row_pieces import RowFunction
 from tensorgen.plans.rows_in_blocks import Refused
-from tensorgen.plans.share_code import share_code
 from tensorgen.plans.solver_plans import solver_of
 from tensorgen.spec.check import emitted_names, tuple_names
 from tensorgen.spec.model import Spec
@@ -98,6 +97,7 @@ class ModuleBuilder:
         self.named: dict[str, dict[Node, str]] = {}
         taken = RESERVED | _names(spec)
         self.objects = Objects(graph, taken, backend.slow_at)
+        self.defined = DefinedFunctions()
         # What functions are made of in each of their forms, by their names.
         self.made: dict[str, list[Form]] = {}
 
@@ -179,19 +179,14 @@ class ModuleBuilder:
             name, lowered = planned.name, self.lowering(planned)
             row = Made(planned, found[name], self.made[name], lowered)
             if planned.members:
-                found[name] = self._told(found[name], row, None)
+                found[name] = self.told(found[name], row, None)
             else:
                 # A piece shares nothing with others: it may run elsewhere.
                 group = name if planned.piece else planned.source.spec.name
                 own.setdefault(group, {})[name] = row
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
         for formula, made in own.items():
-            whole = {**made, **self._by_blocks_as_others(made)}
-            whole |= share_blocks(formula, whole, self.backend, private)
-            found |= {name: one.function for name, one in whole.items()}
-            found |= share_code(whole, self.hints, self.backend, fixed, private, form)
-            lead = fullest(whole.values())
-            found |= {x: self._told(found[x], one, lead) for x, one in whole.items()}
+            found |= composed(self, formula, made, fixed, private, form)
         return found
 
     def function(
@@ -201,19 +196,6 @@ class ModuleBuilder:
         effort, doing = self.graph.effort, f"writing {planned.name}"
         with planned.source.within(effort, doing, HURRIED):
             return self.described(planned, self.lowering(planned, along))
-
-    def _by_blocks_as_others(self, made: Mapping[str, Made]) -> dict[str, Made]:
-        """Functions of one formula that go by blocks because others of it do."""
-        codes = [code for own in made.values() for code in own.codes]
-        along = tuple(dict.fromkeys(dim for x in codes for dim in blocked_along(x)))
-        found: dict[str, Made] = {}
-        for name, own in made.items():
-            if not along or blocked_along(own.codes[0]) or len(own.forms) > 1:
-                continue
-            function = self.function(own.planned, along)
-            lowered = self.lowering(own.planned, along)
-            found[name] = Made(own.planned, function, self.made[name], lowered)
-        return found
 
     def lowering(
         self, planned: PlannedFunction, along: Collection[Dim] = ()
@@ -240,6 +222,7 @@ class ModuleBuilder:
                 hints=self.hints,
                 in_blocks=self.backend.in_blocks,
                 along=along,
+                functions=self.defined,
             )
             return written(code, self.backend.alias)
 
@@ -314,7 +297,8 @@ class ModuleBuilder:
             holds=most,
         )
         price = cost_of(cost_line(code.code, most, sizes), plan)
-        whole = replace(self._made(planned, body, holders), cost=price)
+        calls = block_functions([code.code], self.backend)
+        whole = replace(self._made(planned, body, holders), cost=price, calls=calls)
         if not planned.members:
             return whole
         left = iter(code.returns)
@@ -345,7 +329,7 @@ class ModuleBuilder:
             holders=holders,
         )
 
-    def _told(self, function: Function, made: Made, lead: Made | None) -> Function:
+    def told(self, function: Function, made: Made, lead: Made | None) -> Function:
         """A function with formulas of what it returns, unless others tell them.
 
         It may be made of pieces of another one, the `lead` of its formula.

@@ -41,6 +41,7 @@ class PlannedFunction:
     its parts and these cancel, which no size says, it is computed as `undivided`. A
     `piece` of another function may read what earlier pieces made, `handed` on to it by
     name; what is `composed` of all of them is stated of the function itself.
+    Definitions stay calls in what is `kept`, if anything is.
     """
 
     source: ElaboratedFunction
@@ -61,6 +62,7 @@ class PlannedFunction:
     handed: Mapping[str, Node] = field(default_factory=dict)
     composed: Composition | None = None
     undivided: PlannedFunction | None = None
+    kept: PlannedFunction | None = None
 
     @property
     def name(self) -> str:

@@ -34,6 +34,8 @@ NUMPY: Backend = attrgetter("numpy")
 CALL = Price(0, planned=1_000, numpy=7_000)
 """A call from Python, whatever its sizes. Plans count a seventh of it: with all of it a
 quarter of the examples would be planned otherwise."""
+GLANCE = Price(0, numpy=1_000)
+"""A view of an array, an operation of two numbers, a call of a function in Python."""
 
 # Arithmetic
 

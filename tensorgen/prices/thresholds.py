@@ -120,6 +120,12 @@ LINES_OF_A_FUNCTION = 2
 told of it."""
 MOST_OUTPUTS = 4
 """What returns more returns an object with names."""
+LEAST_OF_A_DEFINITION, CALLS_OF_A_DEFINITION = 4, 2
+"""Operations of a definition that code calls, at least, and how often a function or a
+step does so, at arguments that differ."""
+GAIN_OF_CALLS = 1.2
+"""As much longer code may take that calls definitions: less than what code by hand does
+that has the same functions."""
 CALLS_SAVED = 1
 """What repeats more statements of a private function than so many calls it."""
 LINES_SAVED, SHARE_OF_LINES = 3, 0.9

@@ -33,6 +33,19 @@ functions:
     wrt: X
     emit: [gradient, hvp, hessian]
 """
+CALLED = """
+dims: {T: 100}
+inputs: {u0: [2], p: [4], h: scalar}
+definitions: {rate(x): '[p[0]*x[0] - p[1]*x[0]*x[1], p[2]*x[0]*x[1] - p[3]*x[1]]'}
+functions:
+  f:
+    where: |
+      u[0] = u0
+      u[t=range(1, T)] = u[t - 1] + h*rate(u[t - 1] + h/2*rate(u[t - 1]))
+    expr: sum(u**2)
+    wrt: p
+    emit: [value, gradient]
+"""
 TUNED = """
 dims: {m: 50, n: 10, k: 30}
 inputs: {X: [m, n], y: [m], Z: [k, n], z: [k], lam: scalar}
@@ -355,6 +368,7 @@ functions:
 """
 # In the order of the tables: a law may stand in several places.
 PASSES = (
+    ("plan_definitions", CALLED),
     ("shorten_steps", STEPS),
     ("widen_late", WINDOWS),
     ("use_symmetry", GRAM),

@@ -28,6 +28,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import of_others, refs_of, sizes_of
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.defined_calls import is_defined
 from tensorgen.operators.external_calls import is_external
 from tensorgen.operators.recurrences.recurrence import is_recurrence
 from tensorgen.operators.reshape import reshape
@@ -90,7 +91,8 @@ def can_be_summed(node: Node, places: Collection[Node]) -> bool:
 def is_alone(call: Call) -> bool:
     """Whether a call takes no further axis in front."""
     internal = OPERATORS[call.operator].internal
-    return is_recurrence(call) or is_external(call) or internal
+    of_text = is_external(call) or is_defined(call)
+    return is_recurrence(call) or of_text or internal
 
 
 def with_rows(

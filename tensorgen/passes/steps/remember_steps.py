@@ -27,6 +27,7 @@ from tensorgen.operators.recurrences.recurrence import (
     opened,
     place,
     recurrence,
+    result_of,
 )
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
@@ -87,9 +88,12 @@ def _kept(
         elif is_recurrence(node) and is_recurrence(moved):
             if Recurrence.of(node) == whole:
                 moved = better.like(graph, node)
-            elif others[Recurrence.of(node)].kept:
-                own = others[Recurrence.of(node)]
-                moved = own.reading(rows, Recurrence.of(moved)).like(graph, node)
+            elif (own := others[Recurrence.of(node)]).kept:
+                root = own.roots[result_of(node)[0]]
+                if root in own.kept:  # made anew for all steps
+                    moved = rows[own.kept[root]]
+                else:
+                    moved = own.reading(rows, Recurrence.of(moved)).like(graph, node)
         carry_names(graph, node, moved)
         new[node] = moved
     return [new[root] for root in roots]
@@ -294,8 +298,25 @@ class _Anew:
         # By nodes of this one: several may be one there. A call in each step, too,
         # costs as much as to keep what it gives.
         same = {own: x for x, own in found.items()}
-        kept = steps.worth(same, _users(self.roots), 1.0, by_steps=True)
+        users = _users(self.roots)
+        # What is asked for at all steps is kept first: the rest may follow from it.
+        made = self.roots[len(self.own.new) :]
+        rows = {own: x for own, x in same.items() if x in made}
+        kept = steps.worth(rows, users, 1.0, by_steps=True)
+        at_hand = [same[own] for own in kept]
+        rest = {
+            own: x
+            for own, x in same.items()
+            if own not in rows and not self._follows(x, at_hand)
+        }
+        kept += steps.worth(rest, users, 1.0, by_steps=True)
         self.kept = {same[own]: own for own in kept}
+
+    def _follows(self, node: Node, kept: Sequence[Node]) -> bool:
+        """Whether a node is made for all steps at once, of what is kept."""
+        fresh: dict[Node, Node] = {x: place(self.graph, x) for x in kept}
+        (moved,) = substituted(self.graph, [node], fresh)
+        return bool(kept) and can_be_at_once(moved, [*self.own.items, *fresh.values()])
 
     def reading(self, rows: Mapping[Node, Node], moved: Recurrence) -> Recurrence:
         """The recurrence with places for what was kept, of other arguments."""

@@ -1,0 +1,49 @@
+"""Passes over whole plans: what is stored of derivatives, and how that is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from tensorgen.passes.context import Context, Kept, Plan
+from tensorgen.prices.limits import STEPS_TO_COMPRESS
+
+
+def compressed(context: Context, plan: Plan) -> Plan:
+    """What is stored of derivatives that have a structure."""
+    tensors = list(plan.tensors)
+    attempt, roots = context.graph.effort.attempt, plan.roots
+    for k, compress in context.compressed.items() if plan.derived else ():
+        graph, cost = context.graph, context.cost
+        run = partial(compress, graph, roots[k], cost, plan.derived[k])
+        before = graph.effort.stopped
+        found = attempt(run, None, STEPS_TO_COMPRESS)
+        if found is not None and graph.effort.stopped > before:
+            found = found.cut_short()
+        tensors[k] = found
+    return _kept(replace(plan, formulas=roots), tensors)
+
+
+def read(context: Context, plan: Plan, apart: bool) -> Plan:
+    """What is read off derivatives, entry by entry if `apart`."""
+    graph, tensors = context.graph, list(plan.tensors)
+    for k, own in context.readings.items():
+        if (found := tensors[k]) is not None:
+            tensors[k] = own(graph, found, context.cost, plan.derived[k], apart)
+    after = _kept(plan, tensors)
+    return plan if after.parts == plan.parts else replace(after, derived=())
+
+
+def _kept(plan: Plan, tensors: Sequence[Kept | None]) -> Plan:
+    """The plan to compute what is kept of some of its roots."""
+    parts = [
+        (node,) if tensor is None else tensor.arrays
+        for node, tensor in zip(plan.formulas, tensors, strict=True)
+    ]
+    return replace(plan, parts=tuple(parts), tensors=tuple(tensors))
+
+
+def is_to_read(context: Context, plan: Plan) -> bool:
+    """Whether tensors may be read, if there is time for it."""
+    return bool(plan.derived) and context.graph.effort.is_ample
