@@ -1,4 +1,4 @@
-"""Fold: factors that the user gave a name as one array are that array.
+"""Fold: factors that the user gave a name as one value are that value.
 
     a * c / s**3, Z = c / s   ->   a * Z / s**2
 
@@ -49,17 +49,17 @@ ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Whole:
-    """A named quotient, and the powers of what has axes in it, the widest first."""
+    """A named quotient, and the powers in it of what is no size, the widest first."""
 
     node: Node
     coefficient: Fraction  # of what is opened in it
     powers: Powers
-    arrays: tuple[tuple[Ref, Fraction], ...]
+    values: tuple[tuple[Ref, Fraction], ...]
 
     @property
-    def is_by_array(self) -> bool:
-        """Whether it divides by more than numbers."""
-        return any(e < 0 for _, e in self.arrays)
+    def is_by_value(self) -> bool:
+        """Whether it divides by more than sizes."""
+        return any(e < 0 for _, e in self.values)
 
     @property
     def below(self) -> set[Node]:
@@ -72,10 +72,10 @@ def named_quotients(graph: Graph, nodes: Iterable[Node]) -> list[Whole]:
 
     What is made of others comes behind these.
     """
-    quotients = [x for x in nodes if x in graph.names and x.order and divides(x)]
+    quotients = [x for x in nodes if x in graph.names and divides(x)]
     found = [once(x, Whole, partial(_whole, graph, x)) for x in quotients]
     wholes = [own for own in found if own is not None]
-    return sorted(wholes, key=lambda own: (len(own.arrays) > 1, -own.node.order))
+    return sorted(wholes, key=lambda own: (len(own.values) > 1, -own.node.order))
 
 
 def _whole(graph: Graph, node: Node) -> Whole | None:
@@ -86,17 +86,17 @@ def _whole(graph: Graph, node: Node) -> Whole | None:
         return None
     for ref in node.factors:
         collect(own, ref, ONE, DEPTH_OF_FACTORS, _Named(graph))
-    arrays = [(x, e) for x, e in own.powers.items() if isinstance(x, Ref) and x.labels]
-    arrays.sort(key=lambda pair: -len(pair[0].labels))
     if any(isinstance(x, Sign) for x in own.powers):
         return None
-    if not arrays or {*arrays[0][0].labels} != {*range(node.order)}:
+    values = [
+        (x, e)
+        for x, e in own.powers.items()
+        if isinstance(x, Ref) and not isinstance(x.node, Size)
+    ]
+    values.sort(key=lambda pair: -len(pair[0].labels))
+    if not values or {*values[0][0].labels} != {*range(node.order)}:
         return None
-    numbers = [x.node for x in own.powers if isinstance(x, Ref) and not x.labels]
-    whole = Whole(node, own.coefficient, own.powers, tuple(arrays))
-    # Of numbers other than sizes derivatives are by themselves.
-    sized = all(isinstance(x, Size) for x in numbers)
-    return whole if whole.is_by_array or sized else None
+    return Whole(node, own.coefficient, own.powers, tuple(values))
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,8 @@ def _merge_slopes(graph: Graph, product: Factors, wholes: Sequence[Whole]) -> No
         norm, x = slope
         below = {norm: Factors(ONE, {norm: ONE})}
         for own in wholes:  # the norm times numbers
-            if own.arrays == ((Ref(norm.node, (*range(norm.node.order),)), ONE),):
-                rest = {y: -f for y, f in own.powers.items() if y != own.arrays[0][0]}
+            if own.values == ((Ref(norm.node, (*range(norm.node.order),)), ONE),):
+                rest = {y: -f for y, f in own.powers.items() if y != own.values[0][0]}
                 at = Ref(own.node, norm.labels)
                 below[at] = Factors(1 / own.coefficient, {at: ONE, **rest})
         for at, of in below.items():
@@ -247,7 +247,7 @@ def _slope(graph: Graph, ref: Ref) -> tuple[Ref, Ref | None] | None:
 
 def _folds(product: Factors, whole: Whole) -> Iterator[Factors]:
     """A product with a quotient, or 1 over it, in the place of powers, in each way."""
-    (first, power), *others = whole.arrays
+    (first, power), *others = whole.values
     for ref, e in product.powers.items():
         if not isinstance(ref, Ref) or ref.node is not first.node:
             continue
@@ -265,20 +265,8 @@ def _folds(product: Factors, whole: Whole) -> Iterator[Factors]:
                 )
             labels = tuple(at[axis] for axis in range(whole.node.order))
             left.raise_by(Ref(whole.node, labels), Fraction(turned))
-            if _arrays(left) <= _arrays(product) and _is_sound(left, product):
+            if _arrays(left) <= _arrays(product):
                 yield left
-
-
-def _is_sound(left: Factors, product: Factors) -> bool:
-    """Whether there are no more powers of numbers: one may be 0, or cancels elsewhere.
-
-    Sizes come and go, which are neither.
-    """
-    return all(
-        abs(e) <= abs(product.powers.get(x, ZERO)) or isinstance(x.node, Size)
-        for x, e in left.powers.items()
-        if isinstance(x, Ref) and not x.labels
-    )
 
 
 def _arrays(product: Factors) -> int:

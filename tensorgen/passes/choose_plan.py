@@ -40,5 +40,5 @@ def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
 
 
 def _quotients(context: Context, nodes: Sequence[Node]) -> int:
-    """How many quotients by arrays have the user's names."""
-    return sum(x.is_by_array for x in named_quotients(context.graph, nodes))
+    """How many quotients by more than sizes have the user's names."""
+    return sum(x.is_by_value for x in named_quotients(context.graph, nodes))

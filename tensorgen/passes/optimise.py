@@ -43,6 +43,7 @@ from tensorgen.passes.readings.whole_keys import whole_keys
 from tensorgen.passes.readings.widen_late import widen_late
 from tensorgen.passes.scalars.clip_selections import clip_selections
 from tensorgen.passes.scalars.drop_steps import drop_steps
+from tensorgen.passes.scalars.open_divisors import open_divisors
 from tensorgen.passes.scalars.pair_slopes import pair_slopes
 from tensorgen.passes.scalars.select_terms import select_terms
 from tensorgen.passes.scalars.turn_signs import turn_signs
@@ -153,6 +154,14 @@ PASSES = (
         ends="promises stand below functions of matrices alone",
         run=_each(open_promises),
         patient=True,
+    ),
+    Pass(
+        "open_divisors",
+        law="x / (r / n) = n * x / r for a number r / n with a name",
+        needs="derivatives as they were stated, over what was named",
+        ends="no such divisor is left",
+        run=_each(open_divisors),
+        optional=True,
     ),
     Pass(
         "flatten_products",

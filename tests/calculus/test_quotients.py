@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tensorgen
+from tests.passes.witnesses import PROFILE
 
 SPEC = """
 tensorgen: 1
@@ -30,7 +31,17 @@ SCORES = (
     ["z = lam * (x - mu) / sigma"],
     "sum(log(1 + z**2)) + sum(x**3 / sigma)",
 )
-BY_NAME = {"unit": UNIT, "columns": COLUMNS, "scores": SCORES}
+RETURNS = (
+    [
+        "r = x @ w",
+        "a = mean(r)",
+        "sd = sqrt(mean((r - a)**2))",
+        "z = (r - a) / sd",
+        "skew = mean(z**3)",
+    ],
+    "(a - lam) / sd + skew",
+)
+BY_NAME = {"unit": UNIT, "columns": COLUMNS, "scores": SCORES, "returns": RETURNS}
 NAMELESS = {
     "unit": (
         ["r = norm(x, axis=1)"],
@@ -43,6 +54,10 @@ NAMELESS = {
     "scores": (
         ["t = x - mu"],
         "sum(log(1 + (lam * t / sigma)**2)) + sum(x**3 / sigma)",
+    ),
+    "returns": (
+        ["r = x @ w", "a = mean(r)"],
+        "(a - lam) / D + mean(((r - a) / D)**3)".replace("D", "sqrt(mean((r - a)**2))"),
     ),
 }
 
@@ -90,6 +105,19 @@ def test_columns_are_differentiated_as_an_expert_does() -> None:
     assert re.search(r"(parts\.)?Z \* ", text)
     assert "norm" not in text
     assert "s**" not in text
+
+
+def test_scores_over_a_number_with_a_name_are_kept() -> None:
+    text = code(spec(*RETURNS), "_f_grad")
+    assert "z_squared" in text
+    assert "parts.sd" in text
+    assert "norm" not in text
+
+
+def test_a_divisor_over_sizes_is_opened_where_that_costs_less() -> None:
+    text = "tensorgen: 1" + PROFILE
+    assert " v = " in code(text, "f_grad")
+    assert "n_over_r_dot_r = n / r_dot_r" in code(text, "f_hess")
 
 
 def test_no_number_that_may_be_0_is_divided_by() -> None:

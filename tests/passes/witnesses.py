@@ -366,6 +366,19 @@ inputs: {{{", ".join(f"{name}: [n]" for name in WEIGHTS)}}}
 functions:
   f: {{where: s = {" + ".join(WEIGHTS)}, expr: sum(exp(s)*sin(s))}}
 """
+PROFILE = """
+dims: {n: 300, p: 5}
+inputs: {y: [n], X: [n, p], theta: [p]}
+functions:
+  f:
+    where: |
+      r = y - X @ theta
+      v = mean(r**2)
+      z = r / v
+    expr: n*log(v)/2 + sum(log(1 + z**2))
+    wrt: theta
+    emit: [gradient, hessian]
+"""
 # In the order of the tables: a law may stand in several places.
 PASSES = (
     ("plan_definitions", CALLED),
@@ -373,6 +386,7 @@ PASSES = (
     ("widen_late", WINDOWS),
     ("use_symmetry", GRAM),
     ("open_promises", PROMISED),
+    ("open_divisors", PROFILE),
     ("flatten_products", HESSIAN),
     ("turn_walks", RISKS),
     ("compress", SEPARABLE),

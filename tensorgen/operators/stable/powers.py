@@ -6,11 +6,12 @@ part is known of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Map,
     Node,
     Product,
     Ref,
@@ -71,22 +72,34 @@ def _integer_power(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
     if scale not in (0, 1) and has_exact_power(scale, e):
         rest = power(graph, times(graph, base, coefficient=1 / scale), e)
         return times(graph, rest, coefficient=scale**e.numerator)
-    if e < 0 and (factors := _quotient(graph, base)):
+    if e < 0 and (factors := _quotient(graph, base, graph.names)):
         return times(graph, *(power(graph, factor, e) for factor in factors))
     return None
 
 
-def _quotient(graph: Graph, ref: Ref) -> list[Ref]:
+def over_factors(graph: Graph, node: Map) -> Ref | None:
+    """One over a power of a number with a name, as one over those of its factors."""
+    e, ref = exponent(Ref(node, ())), node.args[0]
+    if node.order or e is None or e >= 0 or e.denominator != 1:
+        return None
+    factors = _quotient(graph, ref)
+    if not factors or factors_as_read(graph, ref)[0] != 1:
+        return None
+    return times(graph, *(power(graph, factor, e) for factor in factors))
+
+
+def _quotient(graph: Graph, ref: Ref, whole: Container[Node] = ()) -> list[Ref]:
     """The factors of an elementwise product in which something divides; else none.
 
-    An array with a name over sizes is whole: nothing in it cancels but these.
+    What is `whole` and over sizes has none: nothing in it cancels but these.
     """
     factors = factors_as_read(graph, ref)[1]
-    if len(factors) < 2:  # the array itself, or its diagonal
+    if len(factors) < 2:  # the value itself, or its diagonal
         return []
-    named = ref.node.order and ref.node in graph.names
     below = [f for f in factors if (exponent(f) or 0) < 0]
-    return factors if any(not (named and _is_size(f)) for f in below) else []
+    if ref.node in whole:
+        below = [f for f in below if not _is_size(f)]
+    return factors if below else []
 
 
 def _is_size(ref: Ref) -> bool:
@@ -150,6 +163,8 @@ def powers(graph: Graph, pair: Args) -> list[Ref] | None:
     (inside,) = arguments(inverse)[:1]
     if base == inside:
         return [power(graph, base, first + second)]
+    if inside.node in graph.names and _is_size(base):
+        return None
     coefficient, factors = factors_as_read(graph, inside)
     found = [f for f in factors if as_power(f)[0] == base]
     if not found or first.denominator != 1:
@@ -164,15 +179,20 @@ def cancelled(graph: Graph, pair: Args) -> list[Ref] | None:
     """A quotient beside another product, opened where a power in both cancels.
 
     Derivatives of a quotient's logarithm, `(p / q) * (q / p**2)`, are made of these.
-    What has a name is opened last, and not for the sake of a number that cancels.
+    What has a name is opened last, and not for the sake of a size that cancels, nor an
+    array for that of a number.
     """
     quotient = pair[0]
     if not divides(quotient.node):
         return None
     first, second = (_read(graph, ref, graph.names) for ref in pair)
-    if not _cancels(first, second, 0):
+    if next(_cancelling(first, second), None) is None:
         first, second = (_read(graph, ref) for ref in pair)
-        if not _cancels(first, second, min(quotient.node.order, 1)):
+        arrays = any(ref.node.order for ref in pair)
+        if not any(
+            x.order if arrays else not isinstance(x, Size)
+            for x in _cancelling(first, second)
+        ):
             return None
     for base, e in second.powers.items():
         first.raise_by(base, e)
@@ -181,11 +201,11 @@ def cancelled(graph: Graph, pair: Args) -> list[Ref] | None:
     return [number, *found]
 
 
-def _cancels(first: Factors, second: Factors, order: int) -> bool:
-    """Whether powers of something of so many axes or more meet in two products."""
-    met = (x for x, e in first.powers.items() if e * second.powers.get(x, 0) < 0)
-    values = (x.value if isinstance(x, Sign) else x for x in met)
-    return any(value.node.order >= order for value in values)
+def _cancelling(first: Factors, second: Factors) -> Iterator[Node]:
+    """The values whose powers cancel where two products meet."""
+    for x, e in first.powers.items():
+        if e * second.powers.get(x, 0) < 0:
+            yield (x.value if isinstance(x, Sign) else x).node
 
 
 def _read(graph: Graph, ref: Ref, whole: Container[Node] = ()) -> Factors:
