@@ -31,6 +31,7 @@ from tensorgen.operators.recurrences.recurrence import (
     place,
 )
 from tensorgen.operators.solved_arrays import is_unknown
+from tensorgen.operators.word_shapes import fits
 from tensorgen.prices.thresholds import CALLS_OF_A_DEFINITION, LEAST_OF_A_DEFINITION
 from tensorgen.spec.model import Spec
 
@@ -141,9 +142,19 @@ def called(
     given = [x.node for x in values if _number(x.node) is None]
     graph = e.session.graph
     node = read.of.of(graph, [*given, *read.outer])
-    graph.suggest(node, macro.name)
+    graph.suggest(node, _word(graph, macro, given))
     back = {k: label for label, k in labels.items()}
     return Array(node, tuple(back[k] for k in read.batch)), read.record
+
+
+def _word(graph: Graph, macro: Macro, given: Sequence[Node]) -> str:
+    """What a call is called: after its argument, unless that says too much."""
+    if len(given) != 1:
+        return macro.name
+    (node,) = given
+    name = node.name if isinstance(node, Input) else graph.names.get(node)
+    word = f"{macro.name}_{name}"
+    return word if name and fits(word) else macro.name
 
 
 def _number(node: Node) -> Node | None:
