@@ -12,6 +12,8 @@ SEEDS ?= 0:10000
 # Seeds of the hostile specs that `make fuzz-specs` makes, START:STOP.
 SPECS ?= 0:60000
 
+# The part of the tests that `make thorough` runs, K/N.
+PART ?= 1/1
 # Seeds of the random programs of which `make self-check` counts functions, START:STOP.
 CHECKED ?= 0:200
 
@@ -39,8 +41,9 @@ demo: $(RUN)  ## generate logistic regression and fit a real data set with it
 test: $(DEV)  ## run the tests
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-thorough: $(DEV)  ## run the tests that take long, which `make test` leaves out
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m thorough
+thorough: $(DEV)  ## run the tests that take long, which `make test` leaves out; PART=K/N
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
+	  -m thorough --part $(PART)
 
 .PHONY: checked
 checked: $(DEV)  ## run all tests, and hold that no function of their specs is unchecked

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from zlib import crc32
 
 # Tests fill all cores: threads that wait for a busy one take several times as long.
 # NumPy asks once, when it is imported.
@@ -107,6 +108,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="START:STOP",
         help="the seeds of the random programs (default: SEEDS of each module)",
     )
+    parser.addoption(
+        "--part",
+        metavar="K/N",
+        default="1/1",
+        help="every Nth test from the Kth on, in an order that its name gives it",
+    )
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Keep a part of the tests, whoever else is collected beside them."""
+    part, parts = map(int, config.getoption("--part").split("/"))
+    by_part: list[list[pytest.Item]] = [[] for _ in range(parts)]
+    for item in items:
+        by_part[crc32(item.nodeid.encode()) % parts].append(item)
+    items[:] = by_part.pop(part % parts)
+    config.hook.pytest_deselected(items=[x for others in by_part for x in others])
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -15,7 +15,7 @@ from tensorgen.arrays.memory import peak
 from tensorgen.arrays.operations import AsFloat, MatMul, Triangle
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.passes.context import Context, Plan
-from tensorgen.plans import build_module
+from tensorgen.plans import compose_functions
 from tensorgen.prices.thresholds import ELIDED
 from tests.modelled import LISTED, Prices, cliffs, oversized
 from tests.programs.structured import structured_program
@@ -75,7 +75,7 @@ def test_the_modelled_peak_is_what_is_allocated(
         "q": rng.integers(0, 500, 700),
     }
     # Functions as they are priced: none calls what others share.
-    monkeypatch.setattr(build_module, "share_code", lambda *given: {})
+    monkeypatch.setattr(compose_functions, "share_code", lambda *given: {})
     prices, module = Prices(text), tensorgen.load(text)
     for function in prices.codes:
         run = getattr(module, function)
