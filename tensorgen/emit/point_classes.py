@@ -177,7 +177,7 @@ def _finished(bound: BoundFunction, part: Part, alias: str) -> list[str]:
     if part.function is None:
         return [*split_rows(part.body.lines), *_returned(bound, part, alias)]
 
-    def blocks(function: Function) -> list[str]:
+    def blocks(function: Function, several: bool) -> list[str]:
         pairs = zip(bound.wrt, returned.objects(function), strict=True)
         parts = ", ".join(f'"{name}": {block}' for name, block in pairs)
         return [f"return _JointJacobian({{{parts}}})"]

@@ -176,19 +176,28 @@ def _type(function: Function, kind: Kind) -> str:
 
 
 def statements(
-    function: Function, returned: Callable[[Function], list[str]]
+    function: Function,
+    returned: Callable[[Function, bool], list[str]],
+    several: bool = False,
 ) -> list[str]:
-    """Return the lines behind a function's checks, to what is `returned`."""
-    found = _statements(function, returned)
+    """Return the lines behind a function's checks, to what is `returned`.
+
+    That is told whether there are `several` ends of a function.
+    """
+    several = several or bool(function.choices) or function.undivided is not None
+    found = _statements(function, returned, several)
     return [row for text in found for row in text.split("\n")]
 
 
 def _statements(
-    function: Function, returned: Callable[[Function], list[str]]
+    function: Function,
+    returned: Callable[[Function, bool], list[str]],
+    several: bool,
 ) -> list[str]:
-    found = [*function.body.lines, *returned(function)]
+    found = [*function.body.lines, *returned(function, several)]
     for choice in reversed(function.choices):
-        other = [*choice.function.body.lines, *returned(choice.function)]
+        own = choice.function
+        other = [*own.body.lines, *returned(own, several)]
         if other == found:
             continue
         shared = 0
@@ -200,7 +209,7 @@ def _statements(
             first = f"{WHY}\nif {choice.condition}:"
         found = [*found[:shared], f"{first}\n    {branch}", *found[shared:]]
     if function.undivided is not None:
-        other = statements(function.undivided, returned)
+        other = statements(function.undivided, returned, several)
         found = ["try:", *_indented(found), *EXCEPT, *_indented(other)]
     return found
 
@@ -209,14 +218,18 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return ["    " + line.replace("\n", "\n    ") for line in lines]
 
 
-def return_lines(function: Function) -> list[str]:
-    """Return the last statements of a function, from the expressions of its body."""
+def return_lines(function: Function, several: bool = False) -> list[str]:
+    """Return the last statements of a function, from the expressions of its body.
+
+    Where there are `several` ends, nothing gets a name there: it would have a type in
+    each.
+    """
     if not function.results:
-        lines, values = _returned(function)
+        lines, values = _returned(function, several)
         return [*lines, "return " + ", ".join(values)]
     lines, made = [], dict[str, list[str]]()
     for name, own in function.results:
-        before, values = _returned(own, name)
+        before, values = _returned(own, several, name)
         lines += before
         made[name] = values
     found = []
@@ -233,7 +246,9 @@ def return_lines(function: Function) -> list[str]:
     return [*lines, "return " + ", ".join(found)]
 
 
-def _returned(function: Function, result: str = "") -> tuple[list[str], list[str]]:
+def _returned(
+    function: Function, several: bool, result: str = ""
+) -> tuple[list[str], list[str]]:
     """Return what is returned, one expression a part, and the lines before it.
 
     Of one of several, the name of the `result` sets names apart.
@@ -260,12 +275,16 @@ def _returned(function: Function, result: str = "") -> tuple[list[str], list[str
         whole = f"{JOINT_DERIVATIVE}({{{', '.join(items)}}}, {{{axes}}})"
         return [], [*lead, whole]
     if kind.holder and kind.by == "pair" and len(own) > 1:
-        return _joint(function, lead, own, result)
+        return _joint(function, lead, own, result, several)
     return [], [*lead, _bundle(function, kind, own)]
 
 
 def _joint(
-    function: Function, lead: Sequence[str], blocks: Sequence[str], result: str
+    function: Function,
+    lead: Sequence[str],
+    blocks: Sequence[str],
+    result: str,
+    several: bool,
 ) -> tuple[list[str], list[str]]:
     """A joint Hessian; its blocks have names where that leaves a line each."""
     made = SPARSE_JOINT if is_sparse_joint(function) else JOINT
@@ -280,7 +299,7 @@ def _joint(
     def line(values: Sequence[str]) -> str:
         return ", ".join(["return", *lead, whole(values)])
 
-    if len(line(blocks)) <= LINE or len(line(named)) > LINE:
+    if several or len(line(blocks)) <= LINE or len(line(named)) > LINE:
         return [], [*lead, whole(blocks)]
     rows = [f"{name} = {block}" for name, block in zip(named, blocks, strict=True)]
     return rows, [*lead, whole(named)]

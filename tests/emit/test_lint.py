@@ -115,6 +115,14 @@ functions:
     wrt: a
     emit: [value, gradient, problem]
 """,
+    "forms": """
+inputs: {x: [n], V: [n, r], b: [r]}
+functions:
+  f:
+    expr: norm(V.T @ x + b)**2 + sum(cosh(x)) + sum(cosh(b))
+    wrt: [x, b]
+    emit: [hessian, problem]
+""",
     "third": """
 inputs: {x: [n], B: [n, n]}
 functions:
