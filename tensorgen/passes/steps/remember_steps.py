@@ -39,6 +39,9 @@ from tensorgen.prices.thresholds import (
     are_hinted,
 )
 
+Ties = dict[Node, dict[Node, None]]
+"""What each value is compared with for equality."""
+
 
 def remember_steps(context: Context, roots: Sequence[Node]) -> list[Node]:
     """Return `roots` with recurrences that keep what others compute anew.
@@ -139,6 +142,7 @@ class _Steps:
         self,
         found: Mapping[Node, Node],
         users: Mapping[Node, Collection[Node]],
+        ties: Ties,
         gain: float,
         by_steps: bool = False,
     ) -> list[Node]:
@@ -151,14 +155,15 @@ class _Steps:
         standing = self._standing(found)
         for node, anew in found.items():
             few = self.cost.size(long_axes(node)) <= self.room
-            small = few or (by_steps and self._is_little(node))
+            if not (few or (by_steps and self._is_little(node))):
+                standing.discard(node)
             price = STORED_ROW.planned + ENTRY.planned * self.cost.size(node.dims)
-            if small and node in standing and is_work(self.graph, node):
+            if node in standing and is_work(self.graph, node):
                 steps = anew.dims[: anew.order - node.order]
                 work = sum(map(self.cost.work, _alone(anew, users)))
                 if work > gain * price * self.cost.size(steps):
                     kept.append(node)
-        return kept
+        return _with_ties(kept, standing, found, ties)
 
     def _is_little(self, node: Node) -> bool:
         """Whether rows of a node, one for each step, are few at the sizes hinted at."""
@@ -185,6 +190,64 @@ class _Steps:
         return recurrence(self.graph, steps.count, steps.backwards, states, rows, made)
 
 
+def _with_ties(
+    kept: Iterable[Node],
+    able: Collection[Node],
+    found: Mapping[Node, Node],
+    ties: Ties,
+) -> list[Node]:
+    """What is kept, where values that are compared for equality are both, or neither.
+
+    A largest entry of a product that a step kept is none of that product for all steps
+    at once, whose last digits are others. So what is compared with a result of steps
+    is one too; what is not `able` to be kept keeps none.
+    """
+    nodes = {anew: node for node, anew in found.items()}
+    read = [x for x in found if any(map(_is_read, ties.get(found[x], ())))]
+    whole = dict.fromkeys([*kept, *[x for x in read if x in able]])
+    waiting = [*whole]
+    while waiting:
+        node = waiting.pop()
+        anew = [x for x in ties.get(found[node], ()) if not _is_read(x)]
+        if any(nodes.get(x) not in able for x in anew):
+            whole.pop(node)
+            continue
+        fresh = [nodes[x] for x in anew if nodes[x] not in whole]
+        whole.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return [*whole]
+
+
+def _is_read(node: Node) -> bool:
+    """Whether a value is given, or read of what steps have computed."""
+    if isinstance(node, Product) and len(node.factors) == 1:
+        return _is_read(node.factors[0].node)
+    return not children(node) or is_recurrence(node)
+
+
+def _ties(graph: Graph, roots: Sequence[Node]) -> Ties:
+    """What is compared for equality, in steps too, where rows of values are."""
+    found: Ties = {}
+
+    def add(nodes: Iterable[Node], rows: Mapping[Node, Node]) -> None:
+        for node in filter(is_tie, topological([*nodes])):
+            both = [rows.get(x, x) for x in children(node)]
+            for one in both:
+                others = (x for x in both if x is not one)
+                found.setdefault(one, {}).update(dict.fromkeys(others))
+
+    add(roots, {})
+    for whole in _recurrences(roots):
+        own = opened(graph, whole)
+        add([*own.new, *own.made], dict(zip(own.items, whole.rows, strict=True)))
+    return found
+
+
+def is_tie(node: Node) -> bool:
+    """Whether values are compared for equality, as entries with the largest one."""
+    return isinstance(node, Map) and node.function == "equal"
+
+
 def _outside(steps: _Steps, roots: Sequence[Node]) -> dict[Node, Node]:
     """What is made for all steps again, and worth to be kept, by nodes of a step."""
     at_once = AllSteps(steps.graph, steps.whole.steps.count, steps.items)
@@ -198,7 +261,8 @@ def _outside(steps: _Steps, roots: Sequence[Node]) -> dict[Node, Node]:
             if every in present:
                 found[node] = every
     users = _users(roots)
-    kept = steps.worth(found, users, GAIN_OF_KEEPING)
+    ties = _ties(steps.graph, roots)
+    kept = steps.worth(found, users, ties, GAIN_OF_KEEPING)
     by_rows = {every: node for node, every in found.items()}
 
     def top(node: Node) -> Node:
@@ -302,14 +366,15 @@ class _Anew:
         # What is asked for at all steps is kept first: the rest may follow from it.
         made = self.roots[len(self.own.new) :]
         rows = {own: x for own, x in same.items() if x in made}
-        kept = steps.worth(rows, users, 1.0, by_steps=True)
+        ties = _ties(graph, self.roots)
+        kept = steps.worth(rows, users, ties, 1.0, by_steps=True)
         at_hand = [same[own] for own in kept]
         rest = {
             own: x
             for own, x in same.items()
             if own not in rows and not self._follows(x, at_hand)
         }
-        kept += steps.worth(rest, users, 1.0, by_steps=True)
+        kept += steps.worth(rest, users, ties, 1.0, by_steps=True)
         self.kept = {same[own]: own for own in kept}
 
     def _follows(self, node: Node, kept: Sequence[Node]) -> bool:

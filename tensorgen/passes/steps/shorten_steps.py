@@ -37,7 +37,12 @@ from tensorgen.passes.steps.at_ends import at_ends
 from tensorgen.passes.steps.join_recurrences import join_recurrences
 from tensorgen.passes.steps.join_slices import join_slices
 from tensorgen.passes.steps.needed_states import Needed, Result, lessened, needed_by
-from tensorgen.passes.steps.remember_steps import is_work, remember_steps, room_of
+from tensorgen.passes.steps.remember_steps import (
+    is_tie,
+    is_work,
+    remember_steps,
+    room_of,
+)
 
 Plan = Callable[[Context, Sequence[Node]], Sequence[Node]]
 Words = Sequence[str | None]
@@ -216,6 +221,8 @@ def _hoisted(
     below: dict[Node, bool] = {}
     for node in topological(roots):
         below[node] = node in items or any(below[x] for x in children(node))
+    # What is compared for equality is made in one place: see `remember_steps`.
+    ties = {x for node in topological(roots) if is_tie(node) for x in children(node)}
     known: dict[Node, Node] = {}
     rows = dict(items)
     waiting = list(dict.fromkeys(roots))
@@ -227,7 +234,8 @@ def _hoisted(
         seen.add(node)
         fits = cost.size(long_axes(node)) <= room
         steady = rates.of(node) == Rate.DATA
-        if steady and fits and can_be_at_once(node, items) and worth(graph, node):
+        firm = node in ties or worth(graph, node)
+        if steady and fits and firm and can_be_at_once(node, items):
             place = graph.fresh(node.dims, (), None)
             known[node], rows[place] = place, at_once.of(node)
         else:
