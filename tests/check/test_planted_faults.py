@@ -68,6 +68,7 @@ FAULTS: tuple[Fault, ...] = (sign, dropped_term, swapped_labels)
 OTHERS: dict[str, tuple[Fault, ...]] = {
     "mirror_products": (tripled,),  # of a square, either root is right
     "scatter_sums": (dropped_term,),  # signs may move to whoever sums
+    "open_divisors": (sign, dropped_term),  # a Hessian turned is the same
 }
 
 
