@@ -1,7 +1,7 @@
 """Largest entries of what steps compute: who compares them reads the same digits.
 
-A product of a matrix and a vector in a step, and of all vectors and that matrix at once,
-differ in last digits, so that no entry would equal the largest.
+A product of a matrix and a vector in a step, and of all vectors and that matrix at
+once, differ in last digits, so that no entry would equal the largest.
 """
 
 from __future__ import annotations
