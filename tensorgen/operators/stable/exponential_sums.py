@@ -13,16 +13,19 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import repeat
 
-from tensorgen.ir.constraints import is_light
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.at import At
+from tensorgen.ir.constraints import Ranges, is_light, solvable, solved
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Affine,
     Call,
     Map,
     Node,
     Product,
     Ref,
     Sum,
+    affine,
     constant_value,
 )
 from tensorgen.operators.calls import apply as call
@@ -128,6 +131,8 @@ class _Reader:
     def _product(self, ref: Ref, node: Product) -> list[Summand]:
         if (entry := self._entry(node)) is not None:
             return self.read(entry)
+        if (part := self._part(node)) is not None:
+            return self.read(part.under(ref))
         names = dict(enumerate(ref.labels))
         sizes: dict[int, Dim] = {}
         for k, dim in enumerate(node.inner):
@@ -154,6 +159,31 @@ class _Reader:
             weight = Ref(self.graph.scale(node, 1 / node.coefficient), ref.labels)
             return [Summand(node.coefficient, (weight,))]
         return [_settled(self.graph, s) for s in found]
+
+    def _part(self, node: Product) -> Ref | None:
+        """A part of an array of products, as `(w * exp(x))[1:]`, by parts of these.
+
+        Nothing is summed there: a delta says which entry each is.
+        """
+        if not node.constraints or node.coefficient != 1 or not is_light(node):
+            return None
+        ((whole, labels),) = node.factors or ((node, ()),)
+        if not isinstance(whole, Product | Map) or is_light(whole):
+            return None
+        outer = dict(enumerate(node.dims))
+        known, place = Ranges.of(outer), list[Affine]()
+        for label, dim in zip(labels, whole.dims, strict=True):
+            deltas = [c.form for c in node.constraints if label in solvable(c)]
+            form = solved(deltas[0], label) if deltas else affine([(label, 1)])
+            if not {*form.labels} <= {*outer} or not known.contain(form, (ZERO, dim)):
+                return None
+            place.append(form)
+        # A delta that is left says where entries are, and there are none elsewhere.
+        if len(node.constraints) != len(node.inner) or len(set(labels)) < len(labels):
+            return None
+        at = At(self.graph, outer)
+        found = at.of(whole, tuple(place))
+        return Ref(found, tuple(at.labels(place))) if found is not node else None
 
     def _entry(self, node: Product) -> Ref | None:
         """One entry of a function, as `exp(x)[0]`, as a function of entries."""
