@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeGuard, cast
 
+from tensorgen.ir.constraints import is_light
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -190,7 +191,7 @@ def closed(
         own = node.name if isinstance(node, Input) else word(node)
         if own is not None:
             outer[node] = own
-        elif children(node) and not (is_reading(node) or _is_of_numbers(node)):
+        elif children(node) and not (is_light(node) or _is_of_numbers(node)):
             outer[node] = "given"
         else:
             waiting += children(node)
@@ -199,11 +200,6 @@ def closed(
     (text,) = substituted(graph, [root], known)
     words = {**given, **{at[node]: own for node, own in outer.items()}}
     return text, words, [*outer]
-
-
-def is_reading(node: Node) -> bool:
-    """Whether a node is some entries of another."""
-    return isinstance(node, Product) and len(node.factors) == 1 and not node.inner
 
 
 def _is_of_numbers(node: Node) -> bool:
