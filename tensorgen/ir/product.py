@@ -47,6 +47,16 @@ class Maker(Protocol):
     def size(self, value: Dim) -> Node:
         """Return a dim as a number."""
 
+    def iota(self, dim: Dim) -> Node:
+        """Return the vector 0, 1, ..., dim - 1."""
+
+    def sum(
+        self,
+        out: Sequence[Label],
+        terms: Iterable[tuple[int, Node, Sequence[Label]]],
+    ) -> Node:
+        """Return a sum of arrays, each with labels of its own."""
+
     def zeros(self, dims: Sequence[Dim]) -> Node:
         """Return an array of zeros."""
 
@@ -226,15 +236,15 @@ class ProductBuilder:
             entry = self.graph.intern_product((), Fraction(1), [ref], pinned, inner)
             if entry in entries:
                 factors[k] = Ref(entry, ())
-                left = [c for c in left if c not in own]
-        better = len(left) < len(self.constraints) and self.graph.better_factors(
-            tuple(factors)
-        )
+                # Where the product stands along its axes is still to be said.
+                summed = [c for c in own if {*c.form.labels}.isdisjoint(self.out)]
+                left = [c for c in left if c not in summed]
+        better = factors != self.factors and self.graph.better_factors(tuple(factors))
         if not better:
             return None
         self.constraints = left
         gone = {x for _, labels in self.factors for x in labels}
-        gone -= {x for _, labels in factors for x in labels}
+        gone -= {x for _, labels in factors for x in labels}.union(self.out)
         self.sizes = {x: dim for x, dim in self.sizes.items() if x not in gone}
         return better
 
@@ -359,11 +369,36 @@ class ProductBuilder:
         return found.union(*(c.form.labels for c in self.constraints))
 
     def _count_unused(self) -> None:
-        """A summed label that nothing mentions counts: it gives its size."""
-        mentioned = self._mentioned().union(self.out)
-        for label in sorted(set(self.sizes) - mentioned):
-            size = self.sizes.pop(label)
-            self._add(self.graph.size(size), ())
+        """A summed label that no factor has counts: it gives its size, or a part of it.
+
+        One inequality may bound it, as in the running sums of ones: `i + 1` hold for
+        `j <= i`.
+        """
+        present = {label for _, labels in self.factors for label in labels}
+        for label in sorted(self.sizes.keys() - present.union(self.out)):
+            own = [c for c in self.constraints if label in c.form.labels]
+            if not own:
+                size = self.sizes.pop(label)
+                self._add(self.graph.size(size), ())
+            elif len(own) == 1 and own[0].kind == "ge":
+                self._count_bounded(label, own[0])
+
+    def _count_bounded(self, label: Label, bound: Constraint) -> None:
+        """Count the places of a label up to a bound that lies inside, or from it on."""
+        size, step = self.sizes[label], bound.form.coefficient(label)
+        # Entries of index arrays are no places of axes.
+        is_plain = not any(isinstance(atom, Lookup) for atom, _ in bound.form.terms)
+        if not is_plain or step not in (1, -1):
+            return
+        count = bound.form.without(label) + (1 if step < 0 else size)
+        if not Ranges.of(self.sizes).contain(count, (ZERO, size + 1)):
+            return
+        axes = tuple(x for x, _ in count.terms)
+        terms = [(c, self.graph.iota(self.sizes[x]), [x]) for x, c in count.terms]
+        terms.append((1, self.graph.size(count.const), []))
+        self.constraints.remove(bound)
+        del self.sizes[label]
+        self._add(self.graph.sum(axes, terms), axes)
 
     # Separation
 

@@ -104,15 +104,29 @@ def _is_placed(
 ) -> bool:
     """Whether deltas say where the parts of a term stand in a block."""
     ties = {*term.ties} - {*wide.ties}
-    waiting = {*sides} - {x for tie in ties for x in (tie.first, tie.second)}
+    tied = {x for tie in ties for x in (tie.first, tie.second)}
+    waiting = {*sides} - tied
     for node, labels in term.factors:
         own = {axis for axis, x in enumerate(labels) if x in waiting}
-        for part in terms_of(graph, node):
-            forms = [c.form for c in deep(part).constraints if c.kind == "eq"]
-            if not own <= {form.terms[0][0] for form in forms if len(form.terms) == 1}:
-                return False
+        if not _places(graph, node, own):
+            return False
         waiting -= {*labels}
     return not waiting
+
+
+def _places(graph: Graph, node: Node, axes: Collection[Name]) -> bool:
+    """Whether each term has deltas that say where it stands along axes of a node."""
+    for part in terms_of(graph, node):
+        view = deep(part)
+        forms = [c.form for c in view.constraints if c.kind == "eq"]
+        left = {*axes} - {form.terms[0][0] for form in forms if len(form.terms) == 1}
+        for factor, labels in view.factors if left else ():
+            own = {axis for axis, x in enumerate(labels) if x in left}
+            if own and isinstance(factor, Sum) and _places(graph, factor, own):
+                left -= {*labels}
+        if left:
+            return False
+    return True
 
 
 def _sides(free: Mapping[Name, Dim]) -> dict[Name, int]:

@@ -271,3 +271,18 @@ def test_dims_of_size_zero_and_one_need_no_special_care(size: int) -> None:
     total = graph.einsum("ij->j", a)
     matrix = np.ones((size, 2))
     np.testing.assert_array_equal(value(total, {"A": matrix}, {}), [size, size])
+
+
+def test_ones_up_to_a_place_are_counted() -> None:
+    graph = Graph()
+    place = graph.iota(n)
+    upto = indicator({"i": 1, "j": -1})  # j <= i
+    ones = graph.product("i", [], constraints=[upto], sizes={"i": n, "j": n})
+    assert ones is graph.sum("i", [(1, place, "i"), (1, graph.constant(1), "")])
+    above = graph.product(
+        "i", [], constraints=[indicator({"j": 1, "i": -1}, -1)], sizes={"i": n, "j": n}
+    )
+    np.testing.assert_array_equal(value(above, {}, {"n": 4}), [3, 2, 1, 0])
+    # Of an axis that may be shorter, the bound may lie outside.
+    other = graph.product("i", [], constraints=[upto], sizes={"i": n, "j": m})
+    assert isinstance(other, Product) and other.constraints

@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 
 import tensorgen
-from tests.made import source
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Ref, delta
+from tensorgen.operators.scalar import power
+from tensorgen.operators.stable import StableForms
+from tests.made import code_of, source
 from tests.naive_texts import NAMES, Text, truth
 
 Array = Any
@@ -353,3 +358,26 @@ def test_what_a_slice_is_scaled_by_cancels() -> None:
     text = statements("sum(log(2 * pi * x[1:]))")
     assert text.count("np.pi") == 1  # in the value
     assert "grad[1:] = 1 / x[1:]" in text
+
+
+def test_an_entry_beside_its_power_goes_and_where_it_stands_stays() -> None:
+    graph = Graph(StableForms())
+    v = graph.input("v", (Dim.of(3),))
+    entry = graph.product([], [(v, [0])], constraints=[delta({0: 1}, -2)])
+    inverse = power(graph, Ref(entry, ()), -1)
+    placed = graph.product(
+        [0], [(v, [0]), (inverse.node, [])], constraints=[delta({0: 1}, -2)]
+    )
+    last = graph.product([0], [], constraints=[delta({0: 1}, -2)], sizes={0: Dim.of(3)})
+    assert placed is last
+
+
+def test_what_columns_are_scaled_by_is_no_level() -> None:
+    inputs = "s: [n], Y: [m, n]"
+    text = (
+        f"tensorgen: 1\ninputs: {{{inputs}}}\nfunctions:\n"
+        "  f: {expr: sum(log(1 + Y**2 * exp(s))), wrt: s, emit: [value, gradient]}\n"
+    )
+    code = code_of(tensorgen.load(text), "f_grad")
+    assert "np.exp(s)" in code
+    assert "maximum" not in code

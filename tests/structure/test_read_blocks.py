@@ -87,3 +87,24 @@ def test_what_blocks_hold_is_read_with_what_stands_on_their_diagonals() -> None:
 def test_what_is_joined_off_the_diagonal_is_no_block() -> None:
     structure = load(NOT_ALONE).JoinedHessian.structure
     assert "A[i, j, l]" not in structure
+
+
+GROWTH = """
+tensorgen: 1
+inputs: {theta: [3], t: [m], y: [m]}
+functions:
+  loss:
+    where: |
+      f = theta[0] * exp(-theta[1] * exp(-theta[2] * t))
+      r = f - y
+    expr: sum(r**2) / 2
+    wrt: theta
+    emit: [hessian]
+"""
+
+
+def test_rows_of_a_vector_of_parameters_are_read_entry_by_entry() -> None:
+    lines = [line.strip() for line in statements(GROWTH, "loss_hess")]
+    assert "hess[0, 0] = f_dot_0 @ f_dot_0" in lines
+    assert any(line.startswith("hess[1, 2] = hess[2, 1] = ") for line in lines)
+    assert len(lines) < 25

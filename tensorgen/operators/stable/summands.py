@@ -96,9 +96,10 @@ def looks_up(s: Summand) -> bool:
 
 
 def are_scales(x: Ref, parts: Sequence[Summand]) -> bool:
-    """Whether exponentials are numbers beside an array, as in `1 + x[i] * exp(s)`.
+    """Whether exponentials scale larger arrays, as in `1 + x[i] * exp(s)`.
 
-    How large such a sum is `x` says as well: its level would cost the digits near 1.
+    A number, or one for each column of a matrix whose rows `x` are. How large such a
+    sum is `x` says as well: its level would cost the digits near 1.
     """
     scales = [s for s in parts if s.exponents]
     if _is_level(scales, [s for s in parts if not s.exponents]):
@@ -109,9 +110,14 @@ def are_scales(x: Ref, parts: Sequence[Summand]) -> bool:
     return len(scales) < len(parts) and all(
         s.is_plain
         and (beside or (s.numbers and x.labels))
-        and not any(v.labels for v in s.values)
+        and all(_is_smaller(v, s.numbers) for v in s.values)
         for s in scales
     )
+
+
+def _is_smaller(value: Ref, weights: Sequence[Ref]) -> bool:
+    """Whether it is a number, or has fewer axes than one of the weights beside it."""
+    return not value.labels or any({*value.labels} < {*w.labels} for w in weights)
 
 
 def _is_of_array(weight: Ref) -> bool:
