@@ -262,6 +262,17 @@ class ProductBuilder:
 
     def _simplify(self) -> None:
         """Apply the delta rules, which may make the product zero."""
+        single = {label for label, dim in self.sizes.items() if dim.constant == 1}
+        if single:  # the only place along such an axis is 0
+            self.constraints = [
+                Constraint(
+                    c.kind,
+                    affine(
+                        (x for x in c.form.terms if x[0] not in single), c.form.const
+                    ),
+                )
+                for c in self.constraints
+            ]
         self._apply_deltas()
         while self.coefficient and self._compose():
             self._apply_deltas()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array
-from tensorgen.arrays.operations import Index, Leaf, Multiply, View
+from tensorgen.arrays.operations import Copy, Index, Leaf, Multiply, Permute, View
 
 
 def is_at_hand(one: Array) -> bool:
@@ -40,3 +40,21 @@ def users_first(
             waiting.append((one, True))
             waiting += [(arg, False) for arg in reversed(of(one))]
     return [*reversed(order)]
+
+
+def inside(value: Array) -> Iterator[Array]:
+    """Yield what a value is made of, from the left."""
+    for one in value.args:
+        yield from inside(one)
+        yield one
+
+
+def is_short(value: Array) -> bool:
+    """Whether a value needs no name to be read: a copy, or a matrix turned."""
+    match value.op:
+        case Copy(scalar=False):
+            return True
+        case Permute(axes=axes):
+            return axes == tuple(reversed(range(len(axes))))
+        case _:
+            return False

@@ -8,7 +8,7 @@ what the value is, for one line a term. Nothing here changes how a value is comp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.array_names import arithmetic_name, read_name
@@ -41,12 +41,20 @@ from tensorgen.arrays.statements import (
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
 from tensorgen.lower.axes import permuted
 from tensorgen.lower.draft import Draft, Repeat, Result, Value
-from tensorgen.lower.drafted_arrays import is_at_hand, unscaled, users_first
+from tensorgen.lower.drafted_arrays import (
+    inside,
+    is_at_hand,
+    is_short,
+    unscaled,
+    users_first,
+)
+from tensorgen.lower.named_entries import entries_read, named_entries
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.step_loops import looped
 from tensorgen.lower.value_names import Names, call_word, stem
 from tensorgen.operators.word_shapes import (
     LONGER,
+    Entry,
     fits,
     is_derivative,
     power_word,
@@ -87,6 +95,7 @@ class Naming:
         self.names = names
         self._called = {**plan.views, **plan.named}
         self._own = {*self._called.values()}
+        self._entries = named_entries(plan.graph)
         missing = len(plan.roots) - len(root_names)
         self.root_names = [*root_names, *([None] * missing)]
         self.lines: list[Statement] = []
@@ -243,7 +252,13 @@ class Naming:
         inner = Naming(step.plan, self.names, (), step.words)
         lines, values = inner.run(step.draft, step.results)
         placed = arrays.__getitem__
-        self.lines.append(looped(step, place, lines, values, placed, self.again))
+        known: dict[Array, Array] = {}
+        loop = looped(step, place, lines, values, placed, self.again)
+        for one, name in entries_read(loop, self._entries):
+            if not isinstance(self._final.get(one, one).op, Variable):
+                self._final[one] = self._let(self.names.pick([name]), one)
+            known[one] = self._final[one]
+        self.lines.append(rebuilt(loop, replacing(known)))
 
     def _let(self, name: str, value: Array) -> Array:
         self.lines.append(Let(name, value))
@@ -316,7 +331,7 @@ class Naming:
         """
         whole = length(value, words=True)
         left: dict[Array, int] = {}
-        for part in dict.fromkeys(_inside(value)):
+        for part in dict.fromkeys(inside(value)):
             found = self._inline.get(part)
             if found is None or found is node or part.weak:
                 continue
@@ -363,7 +378,7 @@ class Naming:
             value = self._shortened(root, self._alone(results[k].array))
             # Several results read better by name, and a view of two is one object.
             twice = root.order and not fresh and roots.count(root) > 1
-            plain = isinstance(value.op, Variable) or (_is_short(value) and not twice)
+            plain = isinstance(value.op, Variable) or (is_short(value) and not twice)
             if root in held and not fresh:
                 value = held[root]
             elif len(results) > 1 and not (plain or self.stored):
@@ -418,8 +433,11 @@ class Naming:
         short = [word for word in found if fits(word)]
         return short or [word for word in found if fits(word, LONGER)]
 
-    def _name_of(self, node: Node) -> str | None:
+    def _name_of(self, node: Node | Entry) -> str | None:
         """What the names of other values call this one."""
+        if isinstance(node, Entry):
+            own = isinstance(node.array, Input) and self._name_of(node.array)
+            return self._entries.get((own, node.place)) if own else None
         if isinstance(node, Input):
             return self.words.get(node.name, node.name)
         if node in self.plan.solved:
@@ -430,20 +448,3 @@ class Naming:
             graph = self.plan.graph
             return graph.names.get(node) or graph.suggestions.get(node)
         return self.names.stems.get(word, word)
-
-
-def _inside(value: Array) -> Iterator[Array]:
-    """Yield what a value is made of, from the left."""
-    for one in value.args:
-        yield from _inside(one)
-        yield one
-
-
-def _is_short(value: Array) -> bool:
-    match value.op:
-        case Copy(scalar=False):
-            return True
-        case Permute(axes=axes):
-            return axes == tuple(reversed(range(len(axes))))
-        case _:
-            return False

@@ -42,7 +42,7 @@ def _listed(terms: Sequence[Term], word: NameOf) -> str | None:
             return None
         sign = "minus" if term.coefficient < 0 else "and" if joined else "plus"
         parts.append(part)
-        text += f"_{sign}_{part}" if text else part
+        text += f"_{sign}_{part}" if text else f"{'neg_' * (sign == 'minus')}{part}"
         if not fits(text, LONGER):
             return None
     return text.removeprefix("one_minus_one_minus_")

@@ -166,7 +166,8 @@ class Operator:
     matrix must not be is in `refuses`: NumPy raises LinAlgError then. Functions of
     matrices cost `work` times n^3; while it runs, a call holds `spare` arrays as large
     as its result beside it. Functions that are `regular`, or their derivatives, want
-    regular ones. Names of intermediate values use the `word`. An `internal` one is no
+    regular ones. Names of intermediate values use the `word`, and what the argument
+    `named_by` is called. An `internal` one is no
     function of users, and never differentiated. What is known `by_parts` of a matrix,
     an object that stands for it knows too. A `keyed` one takes index arrays after its
     first argument; one of `places` makes an index array, of entries below its parameter
@@ -195,6 +196,7 @@ class Operator:
     spare: int = 0
     regular: bool = False
     word: str = ""
+    named_by: int = 0
     internal: bool = False
     by_parts: ByParts | None = None
     keyed: bool = False

@@ -28,6 +28,7 @@ from tensorgen.operators.sum_words import sum_words
 from tensorgen.operators.word_shapes import (
     POWERS,
     TINY,
+    Entry,
     NameOf,
     fits,
     is_generic,
@@ -44,11 +45,13 @@ _VARIANTS = {
 """Functions that differ from others where these have no value, and a shorter word."""
 
 
-def word_of(node: Node, name_of: NameOf, depth: int) -> str | None:
+def word_of(node: Node | Entry, name_of: NameOf, depth: int) -> str | None:
     """What names of other values call this one, if that can be said in short."""
     name = name_of(node)
     if name:
         return name if name.isidentifier() and not is_generic(name) else None
+    if isinstance(node, Entry):
+        return None
     if isinstance(node, Constant):
         return node.name
     if isinstance(node, Iota):
@@ -62,7 +65,7 @@ def word_of(node: Node, name_of: NameOf, depth: int) -> str | None:
 def whole(node: Node, name_of: NameOf, depth: int) -> Iterator[str]:
     """Yield words that say all that is done with the operands of a node."""
 
-    def word(one: Node) -> str | None:
+    def word(one: Node | Entry) -> str | None:
         return word_of(one, name_of, depth)
 
     yield from moment_words(node, word)
@@ -70,12 +73,32 @@ def whole(node: Node, name_of: NameOf, depth: int) -> Iterator[str]:
         case Map():
             yield from _of_map(node, word)
         case Product():
-            yield from _of_product(node, word)
+            own = entries(node)
+
+            def factor(one: Node) -> str | None:
+                return (name_of(own[one]) if one in own else None) or word(one)
+
+            yield from _of_product(node, factor)
         case Sum(terms=terms):
             yield from sum_words(terms, word)
         case Call(operator=operator):
-            if node.args and (arg := word(node.args[0])):
-                yield f"{OPERATORS[operator].word or operator}_{arg}"
+            row = OPERATORS[operator]
+            if node.args and (arg := word(node.args[row.named_by])):
+                yield f"{row.word or operator}_{arg}"
+
+
+def entries(node: Product) -> dict[Node, Entry]:
+    """The arrays of which a product has one entry each as a factor."""
+    pinned = {}
+    for kind, (terms, const) in node.constraints:
+        if kind == "eq" and len(terms) == 1 and const.constant is not None:
+            pinned[terms[0][0]] = -const.constant * terms[0][1]
+    times = Counter(ref.node for ref in node.factors)
+    return {
+        one: Entry(one, tuple(pinned[x] for x in labels))
+        for one, labels in node.factors
+        if labels and times[one] == 1 and {*labels} <= pinned.keys()
+    }
 
 
 def _of_choice(node: Map, word: NameOf) -> Iterator[str]:

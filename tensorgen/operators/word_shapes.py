@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 from tensorgen.ir.nodes import Node
 
-NameOf = Callable[[Node], str | None]
-"""What the names of other values call a node, if it has a name."""
+
+class Entry(NamedTuple):
+    """An entry of an array, as a factor of a product that looks through it."""
+
+    array: Node
+    place: tuple[int, ...]
+
+
+NameOf = Callable[[Any], str | None]
+"""What the names of other values call a `Node` or an `Entry`, if it has a name."""
 LONGEST = 20
 LONGER = 24
 """Letters of what says all of a value for which no shorter word says anything."""

@@ -45,13 +45,12 @@ from tensorgen.plans.constrained_plans import PlannedConstrained, build_constrai
 from tensorgen.plans.derivative_objects import Objects
 from tensorgen.plans.formulas import (
     Teller,
-    cost_of,
     equation_of,
     results_of,
-    steps_of,
     text_of,
     words_of,
 )
+from tensorgen.plans.kept_states import cost_of, steps_of
 from tensorgen.plans.lowered_functions import (
     Form,
     Made,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tensorgen.arrays.statements import bindings, everything
 from tensorgen.emit.interface import Function
 from tensorgen.emit.text import WIDTH, equation
-from tensorgen.ir.dims import COMPUTED
+from tensorgen.errors import listed
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Input, Node, children, topological
 from tensorgen.lang import ElaboratedFunction
@@ -18,7 +18,6 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrix_notation import matrix_notation
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
-    Steps,
     is_recurrence,
     result_of,
 )
@@ -132,6 +131,7 @@ class Teller:
         self.words: Sequence[Words] = [{}, *words]
         self.by_index, self.room = by_index, room
         self.told: dict[Node, str] = {}
+        self.explained = set[str]()
 
     def equations(self, result: Result) -> list[str] | None:
         """Return the equations of a result, or of what is stored of it.
@@ -167,17 +167,61 @@ class Teller:
         """
         if (told := self._shortest(name, nodes, most, self.words)) is None:
             return None
-        found, room = [*told.rows], self.room - told.lines
-        waiting = self._mentioned(told)
+        told_of: dict[Node | None, _Told] = {None: told}
+        room, waiting = self.room - told.lines, self._mentioned(told)
         for node, word, words in waiting:  # which grows meanwhile
             if node in self.told or node in nodes or not room:
                 continue
             told = self._shortest(word, [node], min(LONG, room), words)
             if told is not None:
                 self.told[node] = word
-                found += where(told.rows)
+                told_of[node] = told
                 room -= told.lines
                 waiting += self._mentioned(told)
+        self._drop_unclear(told_of, nodes)
+        if None not in told_of:
+            return None
+        first, *others = told_of.values()
+        said = [x for own in told_of.values() for x in self._mentioned(own)]
+        rest = self._explained([word for node, word, _ in said if node not in nodes])
+        return [*first.rows, *where(row for own in others for row in own.rows), *rest]
+
+    def _drop_unclear(
+        self, told_of: dict[Node | None, _Told], nodes: Sequence[Node]
+    ) -> None:
+        """Drop equations that mention what none tells and is but made of operations.
+
+        A reader would know nothing of it; derivatives, and other ideas, say what they
+        are.
+        """
+        ideas = {word for own in self.words[1:2] for word in own.values()}
+        while True:
+            known = {*self.names.values(), *self.told.values(), *ideas}
+            unclear = [
+                node
+                for node, told in told_of.items()
+                for one, word, _ in self._mentioned(told)
+                if one not in nodes and word not in known
+            ]
+            for node in dict.fromkeys(unclear):
+                del told_of[node]
+                if node is not None:
+                    del self.told[node]
+            if not unclear:
+                return
+
+    def _explained(self, words: Sequence[str]) -> list[str]:
+        """What the words are that no equation tells: derivatives of what has a name."""
+        known = {*self.names.values(), *self.told.values(), *self.explained}
+        found = []
+        for kind, text in _DERIVATIVES:
+            left = [word for word in dict.fromkeys(words) if word not in known]
+            own = {x: m for x in left if (m := kind.fullmatch(x)) and m[2] in known}
+            known |= own.keys()
+            if own:
+                of = [m[1] if text is _ALONG else m[2] for m in own.values()]
+                found.append(text.format(listed([*own]), listed(of)))
+        self.explained |= known
         return found
 
     def _shortest(
@@ -232,6 +276,15 @@ class _Told(NamedTuple):
     def lines(self) -> int:
         """The lines that they take."""
         return _lines(self.rows)
+
+
+_ALONG = "where {}: derivative of {} along the direction"
+_DERIVATIVES = (
+    (re.compile(r"(d_(\w+))_dot"), _ALONG),
+    (re.compile(r"(d_(\w+))"), "where {}: derivative by {}"),
+    (re.compile(r"((\w+))_dot"), _ALONG),
+)
+"""How derivatives of values that have names are called, and what is said of them."""
 
 
 def where(rows: Iterable[str]) -> list[str]:
@@ -357,38 +410,6 @@ def _said(roots: Sequence[Node], names: Mapping[Node, str]) -> dict[Node, set[st
         said[node] = {names[x] for x in below if x in names}
         said[node].update(*(said[x] for x in below if x not in names))
     return said
-
-
-def steps_of(roots: Iterable[Node]) -> list[Steps]:
-    """The steps of all recurrences, apart from those inside of others."""
-    found = (x for x in topological(roots) if is_recurrence(x))
-    return list(dict.fromkeys(Recurrence.of(x).steps for x in found))
-
-
-def cost_of(bill: str, plan: Plan) -> str:
-    """What a function costs, and what it stores of the states of recurrences."""
-    kept = _states_of(plan)
-    return f"{bill}, including {kept}" if kept else bill
-
-
-def _states_of(plan: Plan) -> str:
-    """What is kept of the states of recurrences, where that grows with the steps."""
-    found: dict[str, None] = {}
-    for node in topological(plan.roots):
-        if not is_recurrence(node):
-            continue
-        steps, (result, every) = Recurrence.of(node).steps, result_of(node)
-        if not every or result >= len(steps.states):
-            continue
-        if steps.runs is None:
-            found[f"all states of {steps.count} steps"] = None
-            continue
-        length = str(steps.runs.length)
-        if length in COMPUTED:
-            length = f"isqrt({COMPUTED[length].of}) + 1"
-        text = f"of {steps.runs.total} steps every state of one run of {length}, and"
-        found[f"{text} the first of each run"] = None
-    return "; ".join(found)
 
 
 def text_of(function: ElaboratedFunction) -> tuple[str, ...]:

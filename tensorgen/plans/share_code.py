@@ -29,7 +29,7 @@ from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import Body, Function, Private, chosen, every
 from tensorgen.errors import listed
 from tensorgen.plans.block_functions import block_functions
-from tensorgen.plans.formulas import cost_of
+from tensorgen.plans.kept_states import cost_of
 from tensorgen.plans.lowered_functions import SHARED, Form, Made, fullest
 from tensorgen.spec.names import unused
 

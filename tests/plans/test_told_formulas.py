@@ -21,23 +21,36 @@ SPECS = sorted((ROOT / "examples").glob("*.yaml"))
 GALLERY = sorted((ROOT / "examples" / "gallery").glob("*.yaml"))
 
 LONG = {
-    "deep_equilibrium": ["loss_hvp"],
+    "attention_layer": ["loss_grad", "loss_hvp"],
+    "bilevel_ridge": ["error_hvp"],
+    "deep_equilibrium": ["loss_grad", "loss_hvp"],
+    "gaussian_mixture": ["nll_hvp"],
     "neural_ode": ["loss_grad"],
+    "nile": ["loss_grad", "loss_hvp"],
     "optimal_control": ["lagrangian_grad", "lagrangian_hess"],
     "oscillator_pinn": ["residual_jac"],
-    "total_variation": ["loss_hess"],
+    "rollout": ["loss_hvp"],
+    "total_variation": ["loss_grad", "loss_hess", "loss_hvp"],
 }
 LONG_IN_GALLERY = {
     "arthritis": ["nll_grad", "nll_hess"],
     "bundle": ["error_grad", "error_hess"],
     "cluster": ["energy_hess"],
+    "co2": ["nll_grad"],
+    "cox": ["nll_hess"],
+    "football": ["nll_hess"],
+    "influenza": ["loss_grad"],
     "mpc": ["lagrangian_grad", "lagrangian_hess"],
     "regimes": ["filter"],
-    "sleep": ["nll_hess"],
-    "slide": ["time_hess"],
+    "sleep": ["nll_grad", "nll_hess"],
+    "slide": ["time_grad", "time_hess"],
     "soap_film": ["area_grad", "area_hess"],
+    "tides": ["nll_hess"],
+    "transformer": ["loss_grad"],
+    "truss": ["response_jac"],
 }
-"""Where a result has no formula of six lines, nor terms of three, by any names."""
+"""Where a result has no formula of six lines, nor terms of three, by names that say
+what they are."""
 
 NOTATION = (
     *(*FUNCTIONS, *ELEMENTWISE, *OPERATORS, "grad", "jac", "hess", "argmin"),
@@ -54,7 +67,13 @@ NOTATION = (
         "T",
         "None",
     ),
-    *re.findall(r"\w+", "delta where else, terms out of range, what the code computes"),
+    *re.findall(
+        r"\w+",
+        (
+            "delta where else, terms out of range, what the code computes, "
+            "derivative of and by, along the direction"
+        ),
+    ),
 )
 REDUCTION = re.compile(r"(sum|max|min|norm|softmax|logsumexp)_\w*")
 

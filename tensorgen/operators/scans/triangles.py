@@ -222,7 +222,12 @@ def _product(triangle: Triangle, name: str, *others: Transfer | None) -> Operato
     """The row of a product with a triangle, by what carries tangents of z and L."""
     derivative = (*others, _of_vector(triangle, name))
     text = f"_{name}({{0}}, {{1}}, {{2}}{{axis}})"
-    return Operator(name, shape_of(2), derivative, text, params=("along",), spare=2)
+    return Operator(
+        *(name, shape_of(2), derivative, text),
+        params=("along",),
+        spare=2,
+        named_by=2,  # what is averaged, or shared
+    )
 
 
 ROWS = (
