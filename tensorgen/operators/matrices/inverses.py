@@ -19,6 +19,7 @@ from tensorgen.ir.nodes import Call, Label, Node, Product, Ref, delta
 from tensorgen.ir.remarks import Remark
 from tensorgen.operators.matrices.definite import Sign, sign
 from tensorgen.operators.matrices.symmetry import is_symmetric
+from tensorgen.operators.matrices.undone_inverses import inverse_of_product, undone
 from tensorgen.operators.promise_calls import bare
 from tensorgen.operators.reshape import reshape, segments
 from tensorgen.operators.table import Make
@@ -127,10 +128,10 @@ def _unscaled(node: Node) -> tuple[Fraction, Node]:
 
 
 def inverse(graph: Graph, matrix: Node, make: Make) -> Node | None:
-    """Return the inverse by parts, if there are any."""
+    """Return the inverse by parts, or of a product, if there are any."""
     parts = parted(graph, matrix)
     if parts is None:
-        return None
+        return inverse_of_product(graph, matrix, make)
     node, factors = parts.node, list[tuple[Node, Sequence[Label]]]()
     for pairs, refs in parts.groups:
         square, labels = _square(graph, parts, pairs, refs)
@@ -157,7 +158,13 @@ def logdet(graph: Graph, matrix: Node, make: Make) -> Node | None:
     """Return the logarithm of the determinant by parts, if there are any."""
     parts = parted(graph, matrix)
     if parts is None:
-        return None
+        chain = undone(graph, matrix)
+        if chain is None:
+            return None
+        minus = make(graph, "logdet", [chain.matrix])
+        return graph.sum(
+            [], [(1, make(graph, "logdet", [chain.rest]), []), (-1, minus, [])]
+        )
     sides = [
         prod(parts.dims([a for a, _ in own]), start=ONE) for own, _ in parts.groups
     ]
