@@ -24,6 +24,7 @@ from functools import cache
 from pathlib import Path
 
 import tensorgen
+from tests import goldens
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -75,16 +76,28 @@ def made(block: Block) -> str | None:
 
 
 def functions(path: Path, names: list[str]) -> str:
-    """Return functions of a module, of each docstring only the first line."""
-    text = path.read_text(encoding="utf-8")
+    """Return functions of a module, each docstring only as one line, or values."""
+    golden = path.parent == goldens.FOLDER
+    text = goldens.text(path.name) if golden else path.read_text(encoding="utf-8")
     lines = text.splitlines()
     defined = {
         node.name: node
         for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef)
     }
+    values = {
+        target.id: node
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
     shown = []
     for name in names:
+        if name in values:
+            own = values[name]
+            shown.append("\n".join(lines[own.lineno - 1 : own.end_lineno]))
+            continue
         node = defined[name]
         docstring, start = node.body[0], node.body[1]
         first = lines[docstring.lineno - 1].removesuffix('"""')

@@ -261,7 +261,9 @@ class _Walk:
                     continue
             for part in parts:
                 for inner in ast.walk(part):
-                    if isinstance(inner, ast.Call) and not _is_type(inner):
+                    if not isinstance(inner, ast.Call):
+                        continue
+                    if not (_is_type(inner) or _is_kernel(inner)):
                         yield f"{inner.lineno}: {ast.unparse(inner)} on import"
 
     def _builtins(self, table: symtable.SymbolTable) -> Iterator[str]:
@@ -289,6 +291,18 @@ def _class_names(node: ast.ClassDef) -> Iterator[str]:
                 yield name
             case ast.Assign(targets):
                 yield from (t.id for t in targets if isinstance(t, ast.Name))
+
+
+def _is_kernel(node: ast.Call) -> bool:
+    """Whether a call makes a kernel of texts, which is compiled where it is called."""
+    given = [*node.args, *(k.value for k in node.keywords)]
+    texts = all(
+        isinstance(x, ast.Constant | ast.Name | ast.Add | ast.Load)
+        for arg in given
+        for x in ast.walk(arg)
+        if not isinstance(x, ast.BinOp)
+    )
+    return ast.unparse(node.func) == "cp.ElementwiseKernel" and texts
 
 
 def _is_type(node: ast.Call) -> bool:

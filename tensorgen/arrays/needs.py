@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
+from tensorgen.arrays.kernels import Kernel
 from tensorgen.arrays.object_operations import (
     Called,
     Count,
+    Launch,
     Made,
     Places,
     Reshape,
@@ -81,6 +83,7 @@ class Needs:
         self.symbols: dict[str, None] = {}
         self.helpers: dict[str, None] = {}
         self.modules: dict[str, None] = {}
+        self.kernels: dict[Kernel, None] = {}
         self.dtype = False
         counted: set[str | None] = set()  # what is bound here
         for statement in everything(statements):
@@ -120,6 +123,8 @@ class Needs:
                 self.helpers["_correlate"] = None
             case Results(function=name) if op.is_helper:
                 self.helpers[name] = None
+            case Launch(kernel=kernel):
+                self.kernels[kernel] = None
             case Called():
                 self.dtype = self.dtype or op.typed
             case Bundle(functions=functions):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from tensorgen.arrays.kernels import Kernel
 from tensorgen.ir.dims import Computed, Dim
 
 
@@ -115,6 +116,14 @@ class Results:
     def is_helper(self) -> bool:
         """Whether the module has the function itself."""
         return self.function.startswith("_")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a kernel makes of the operands: an array, or several of one shape."""
+
+    kernel: Kernel
+    dims: tuple[Dim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +261,7 @@ Object = (
     | Known
     | Pack
     | Results
+    | Launch
     | Called
     | Member
     | Numbered

@@ -18,6 +18,7 @@ from tensorgen.arrays.object_operations import (
     Join,
     Known,
     Later,
+    Launch,
     Made,
     Member,
     Nothing,
@@ -73,6 +74,8 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
             )
         case Results():
             return Text(f"{_function(op, alias)}({listed}{_along(op)})")
+        case Launch(kernel=kernel):
+            return Text(f"{kernel.name}({listed})")
         case Called(function=name, sizes=sizes, typed=typed):
             return Text(f"{name}({', '.join([*texts, *sizes, *['dtype'] * typed])})")
         case Member(place=place):

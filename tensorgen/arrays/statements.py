@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from tensorgen.arrays.arrays import Array, array, below, once
-from tensorgen.arrays.object_operations import Called, Member, Pack, Results, Rows
+from tensorgen.arrays.object_operations import (
+    Called,
+    Launch,
+    Member,
+    Pack,
+    Results,
+    Rows,
+)
 from tensorgen.arrays.operations import Bundle, Index, Variable
 from tensorgen.ir.dims import ONE, Dim
 
@@ -224,7 +231,7 @@ def _member(place: int, whole: Array) -> Array:
             return whole.args[place]
         case Results(shapes=shapes) | Called(shapes=shapes):
             return array(Member(place, shapes[place]), whole)
-        case Bundle():
+        case Bundle() | Launch():
             return array(Member(place, whole.dims), whole)
         case _:  # a row
             return array(Member(place, whole.dims[1:]), whole)

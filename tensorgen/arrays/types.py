@@ -17,6 +17,7 @@ from tensorgen.arrays.object_operations import (
     Join,
     Known,
     Later,
+    Launch,
     Made,
     Member,
     Nothing,
@@ -260,6 +261,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             | Count()
             | Rows()
             | Results()
+            | Launch()
             | Called()
             | Member()
         ):

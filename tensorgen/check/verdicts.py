@@ -20,6 +20,7 @@ import numpy as np
 
 from tensorgen.arrays.printer import Printer
 from tensorgen.check.class_methods import Methods
+from tensorgen.check.kernel_calls import callable_kernel
 from tensorgen.check.meaning import MOST_ENTRIES, Meaning, TooLarge
 from tensorgen.check.opaque import solvers
 from tensorgen.check.reals import Reals
@@ -284,6 +285,11 @@ class _Judge:
             for p in parameters
             if p.of is not None and p.index is None
         }
+        bodies = [claim.body, *claim.before, *(own.body for own in claim.private)]
+        kernels = {x.name: x for body in bodies for x in body.kernels}
+        program = point.program
+        found |= {name: callable_kernel(x, program) for name, x in kernels.items()}
+        values |= found
         for own in claim.private:  # each may call those before it
             values[own.name] = partial(_called, own, point, dict(found))
             found = {**found, own.name: values[own.name]}

@@ -41,7 +41,8 @@ class Backend:
     give NaN. Where `slow_at`, `add.at` is fast for vectors alone: NumPy takes 7 to
     10 ns an entry of a matrix, and 0.7 ns of a vector. What is large is computed
     `in_blocks` that fit into a cache; a device would have too little to do. Those that
-    are `banded` have LAPACK, which eliminates in bands.
+    are `banded` have LAPACK, which eliminates in bands. Where each operation is a
+    launch, kernels make several of them one: it `fuses`.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Backend:
     slow_at: bool = True
     in_blocks: bool = True
     banded: bool = True
+    fuses: bool = False
 
     def file_name(self, module: str) -> str:
         """Return the name of a module's file."""
@@ -136,6 +138,7 @@ BACKENDS: dict[str, Backend] = {
             slow_at=False,
             in_blocks=False,
             banded=False,
+            fuses=True,
         ),
     )
 }

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
+from tensorgen.arrays.kernels import Kernel
 from tensorgen.arrays.written import Written
 from tensorgen.calculus.kinds import Blocks, Kind
 from tensorgen.emit.backends import Backend
@@ -138,7 +139,8 @@ class Body:
     the function starts, and used by their last component (`scipy.special` as
     `special`). Matrices that are what `refusals` say raise LinAlgError. No expression
     of `returns` may be an argument itself or a view of one. About `holds` numbers are
-    in memory at a time. What has chosen the forms of its lines has `remarks`.
+    in memory at a time. What has chosen the forms of its lines has `remarks`. They
+    call `kernels`.
     """
 
     lines: tuple[str, ...]
@@ -151,6 +153,7 @@ class Body:
     refusals: tuple[str, ...] = ()
     holds: Dim = ZERO
     remarks: Remarks = field(default_factory=dict, compare=False)
+    kernels: tuple[Kernel, ...] = ()
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -169,6 +172,7 @@ def body_of(text: Written, backend: Backend) -> Body:
         needs_dtype=text.needs_dtype,
         refusals=text.refusals if backend.refuses else (),
         remarks=text.code.remarks,
+        kernels=text.kernels,
     )
 
 
@@ -364,6 +368,7 @@ def _together(first: Body, others: Sequence[Body], sizes: Iterable[str] = ()) ->
         modules=every(lambda body: body.modules),
         refusals=every(lambda body: body.refusals),
         needs_dtype=any(body.needs_dtype for body in bodies),
+        kernels=tuple(dict.fromkeys(x for body in bodies for x in body.kernels)),
     )
 
 

@@ -41,14 +41,22 @@ def parsed(source: str) -> ast.Module:
 
 
 def _definitions(source: str) -> Iterator[str]:
-    """Cut a source before the functions and classes that an empty line sets apart."""
+    """Cut a source before the functions and classes that an empty line sets apart.
+
+    What is none of them is cut off from those that it stands behind.
+    """
     lines = source.split("\n")
     cuts = [0]
+    before: ast.stmt | None = None
     for node in parsed(source).body:
+        above = node.lineno - 1
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             above = min(d.lineno for d in (node, *node.decorator_list)) - 1
-            if above and not lines[above - 1].strip():
-                cuts.append(above)
+        elif not isinstance(before, ast.FunctionDef | ast.ClassDef):
+            above = 0
+        if above and not lines[above - 1].strip():
+            cuts.append(above)
+        before = node
     for start, end in pairwise([*cuts, len(lines)]):
         # Without empty lines around it, what is laid out already is formatted once.
         yield "\n".join(lines[start:end]).strip("\n") + "\n"

@@ -14,7 +14,13 @@ from tensorgen.arrays.number_text import size
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.statement_text import statement_texts
-from tensorgen.emit import function_preamble, pieces, returned, unknown_solvers
+from tensorgen.emit import (
+    function_preamble,
+    kernels,
+    pieces,
+    returned,
+    unknown_solvers,
+)
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.constrained_classes import constrained
 from tensorgen.emit.documentation import function_docstrings, module_docstring
@@ -71,12 +77,13 @@ def render(
     backend = BACKENDS[module.backend]
     own = module.constrained and constrained(module.constrained, backend)
     stated = sizes_among(pieces.parameters(module)) or (own and own.data.stated)
-    ways = pieces.factorizations(module)
+    ways, made = pieces.factorizations(module), kernels.of(module)
     context = {
         "functions": _views(module, backend),
         "fields": returned.all_fields(module),
         "helpers": pieces.helpers(module),
         "outside": pieces.outside(module),
+        "kernels": kernels.sources(made, backend),
         "solvers": [unknown_solvers.view(s, backend) for s in module.solvers],
         "problems": _problems(module),
         "overs": [*_overs(module).values()],
@@ -94,6 +101,7 @@ def render(
         beside[shared + support_name(backend)] = support_names(backend.name)
     top = _header(module, backend, shared is not None)
     text = remarked(code(backend, context), remarks_of(module))
+    text = kernels.named(text, made)
     words = module_docstring(module.name, module.doc, pieces.parameters(module))
     exported = _exported(module)
     source = framed(backend, top, words, text, exported, beside)

@@ -100,5 +100,14 @@ def _code(backend: Backend) -> str:
         "shared": False,
         "constrained": None,
     }
-    own = ("fields", "functions", "solvers", "problems", "overs", "classes", "outside")
+    own = (
+        "kernels",
+        "fields",
+        "functions",
+        "solvers",
+        "problems",
+        "overs",
+        "classes",
+        "outside",
+    )
     return code(backend, context | dict.fromkeys(own, ()))

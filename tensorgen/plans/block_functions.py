@@ -46,7 +46,7 @@ def share_blocks(
     for name, code in blocks_apart(codes, named, inputs).items():
         own = made[name]
         (form,), body = own.forms, own.function.body
-        text = written(code, backend.alias)
+        text = written(code, backend.alias, backend.fuses)
         inside = (s for holder in own.function.holders for s in holder.sizes)
         new = replace(
             body_of(text, backend),
@@ -81,7 +81,7 @@ def block_functions(codes: Collection[Code], backend: Backend) -> tuple[Private,
 
 def _private(op: Called, backend: Backend) -> Private:
     code = code_of(op)
-    text = written(code, backend.alias)
+    text = written(code, backend.alias, backend.fuses)
     types: dict[str, str] = {}
     for one in variables_of(code):
         assert isinstance(one.op, Variable)

@@ -223,7 +223,7 @@ class ModuleBuilder:
                 along=along,
                 functions=self.defined,
             )
-            return written(code, self.backend.alias)
+            return written(code, self.backend.alias, self.backend.fuses, names)
 
         return lowered
 

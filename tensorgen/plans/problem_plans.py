@@ -358,7 +358,8 @@ class ProblemBuilder:
         told = (name for name in read if name in keys)
         self.reads = tuple(dict.fromkeys((*self.reads, *told)))
         self._read.update(self.reads)
-        return written(code, self.backend.alias)
+        results = [name or "" for name in names]
+        return written(code, self.backend.alias, self.backend.fuses, results)
 
 
 def size_checks(function: ElaboratedFunction) -> list[Check]:

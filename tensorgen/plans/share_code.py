@@ -127,9 +127,12 @@ class _Writer:
     def private(self, piece: Piece, form: int = 0) -> Private:
         """A piece as a function; its arrays are those of one form."""
         held = {p.held: self.made(p) for p in self.outline.pieces if p.held}
-        bare = piece.shared and not piece.held
+        # Of what several kernels make, names are all that is returned.
+        bare = piece.shared and not piece.held and not self.backend.fuses
         codes = map(returning, piece.forms) if bare else piece.forms
-        texts = [written(code, self.backend.alias) for code in codes]
+        texts = [
+            written(code, self.backend.alias, self.backend.fuses) for code in codes
+        ]
         every = [one.op for code in piece.forms for one in variables_of(code)]
         types = {op.name: self._type(op) for op in every if isinstance(op, Variable)}
         built = self._built(piece, texts)
@@ -229,14 +232,14 @@ class _Writer:
         texts: list[Written] = []
         for k, piece in enumerate(p for p in self.outline.pieces if p.shared):
             if k in leads:
-                texts.append(written(leads[k], self.backend.alias))
+                texts.append(self._written(leads[k], kept=read))
                 lines += texts[-1].lines
             elif piece in calls:
                 call = calls[piece].called(parts)
                 lines.append(f"{_bound(piece, read)} = {call}")
         for result in results:
             if result in self.outline.own:
-                text = written(self.outline.own[result], self.backend.alias)
+                text = self._written(self.outline.own[result], result, read)
                 texts.append(text)
                 lines += text.lines
                 returns += text.returns
@@ -252,9 +255,17 @@ class _Writer:
                     returns[k] = self.most.name_of(result)
         return self._over(function, lines, returns, texts, calls)
 
+    def _written(
+        self, code: Code, result: str = "", kept: Collection[str] = ()
+    ) -> Written:
+        """The text of what a function does itself, of one result or of all."""
+        backend, many = self.backend, len(code.returns)
+        names = [self.most.name_of(result)] if result and many == 1 else []
+        return written(code, backend.alias, backend.fuses, names, kept)
+
     def calling(self, function: Function, piece: Piece, rest: Code) -> Function:
         """A function that calls a piece and does the rest itself."""
-        own, text = self.private(piece), written(rest, self.backend.alias)
+        own, text = self.private(piece), self._written(rest)
         lines = [
             f"{_bound(piece, {*takes(rest), *symbols(rest)})} = {own.called()}",
             *text.lines,
@@ -325,6 +336,7 @@ def _union(texts: Sequence[Written], backend: Backend) -> Body:
         helpers=(*helpers, *backend.written(modules)),
         modules=backend.imported(modules),
         needs_dtype=any(text.needs_dtype for text in texts),
+        kernels=tuple(dict.fromkeys(x for text in texts for x in text.kernels)),
     )
 
 

@@ -41,7 +41,8 @@ _MADE = {
     )
 }
 _OTHERS = """
-    cupy.asnumpy cupyx.allow_synchronize cupyx.errstate cupyx.scipy.sparse.linalg.splu
+    cupy.ElementwiseKernel cupy.asnumpy cupyx.allow_synchronize cupyx.errstate
+    cupyx.scipy.sparse.linalg.splu
 """
 _LIBRARIES = "cublas cusolver cusparse"
 VALUE = "value"
@@ -66,7 +67,11 @@ def recorded() -> dict[str, str]:
                 found[f"{name}.{member}"] = _parameters(own, bound=is_class)
                 if isinstance(own, _at("cupy.ufunc")) and _scatters(own):
                     found[f"{name}.{member}.at"] = _parameters(own.at)
-    return found | {name: _parameters(_at(name)) for name in _OTHERS.split()}
+    for name in _OTHERS.split():
+        own = _at(name)
+        is_compiled = isinstance(own, type)  # whose documentation alone tells it
+        found[name] = _documented(own) if is_compiled else _parameters(own)
+    return found
 
 
 class _Anything(ModuleType):

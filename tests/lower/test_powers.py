@@ -38,12 +38,16 @@ def lines(expr: str, wrt: str = "x", backend: str = "numpy") -> list[str]:
     return [line.strip() for line in body.splitlines() if "_arrays(" not in line][1:]
 
 
-@pytest.mark.parametrize("backend", ["numpy", "cupy"])
-def test_one_square_serves_a_power_and_its_derivative(backend: str) -> None:
-    assert lines("sum(x**4)", backend=backend) == [
+def test_one_square_serves_a_power_and_its_derivative() -> None:
+    assert lines("sum(x**4)") == [
         "x_squared = x**2",
         "f = x_squared @ x_squared",
         "grad = 4 * x_squared * x",
+        "return f, grad",
+    ]
+    assert lines("sum(x**4)", backend="cupy") == [
+        "x_squared, grad = _x_squared_and_grad(x)",
+        "f = x_squared @ x_squared",
         "return f, grad",
     ]
 

@@ -14,8 +14,18 @@ import numpy
 
 from . import _signatures, fft, lib, linalg
 from ._array import lifted, ndarray, unwrap, wrap
+from ._kernels import ElementwiseKernel
 
-__all__ = ["array", "asarray", "asnumpy", "fft", "lib", "linalg", "ndarray"]
+__all__ = [
+    "ElementwiseKernel",
+    "array",
+    "asarray",
+    "asnumpy",
+    "fft",
+    "lib",
+    "linalg",
+    "ndarray",
+]
 __version__ = "0.0 (stand-in)"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from . import _signatures
-from ._config import declare_synchronize
+from ._config import declare_synchronize, launch
 
 Function = Callable[..., Any]
 # The size of their results depends on entries, which the host has to see.
@@ -53,11 +53,15 @@ class ndarray:
         return self._data.copy()
 
     def __getitem__(self, key: Any) -> Any:
+        places = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(place, ndarray) for place in places):
+            launch("take")
         return wrap(self._data[unwrap(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(value, (ndarray, *NUMBERS)):
             raise TypeError(f"cannot assign {type(value)} to a part of a device array")
+        launch("setitem")
         self._data[unwrap(key)] = unwrap(value)
 
     def __len__(self) -> int:
@@ -111,6 +115,7 @@ def lifted(function: Function, name: str) -> Function:
                 raise TypeError(f"{name} takes arrays alone, not {args[place]!r}")
         if name.removeprefix("cupy.") in _WAITING.split():
             declare_synchronize()
+        launch(name)
         return wrap(function(*unwrap(args), **unwrap(kwargs)))
 
     if isinstance(function, numpy.ufunc) and _signatures.has(f"{name}.at"):
@@ -126,6 +131,7 @@ def lifted(function: Function, name: str) -> Function:
 def _method(name: str) -> Function:
     def call(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         _signatures.check(f"cupy.ndarray.{name}", args, kwargs)
+        launch(name)
         return wrap(getattr(self._data, name)(*unwrap(args), **unwrap(kwargs)))
 
     return call
@@ -137,6 +143,7 @@ def _operator(name: str) -> Function:
             raise TypeError("Unsupported type <class 'numpy.ndarray'>")
         if not all(isinstance(other, (ndarray, *NUMBERS)) for other in others):
             return NotImplemented
+        launch(name)
         result = getattr(self._data, name)(*unwrap(others))
         if result is self._data:
             return self

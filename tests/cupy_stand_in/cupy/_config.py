@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 linalg = "ignore"
 synchronize = True
+
+launched: Counter[str] = Counter()
+"""The calls that launch something on a device, by what is called."""
+_VIEWS = """
+    broadcast_to diagonal expand_dims moveaxis ravel reshape sliding_window_view squeeze
+    swapaxes transpose view
+"""
+
+
+def launch(name: str) -> None:
+    """Count a call, unless it makes a view, of whatever it is called with."""
+    last = name.rpartition(".")[2].strip("_")
+    launched[last] += last not in _VIEWS.split()
 
 
 class DeviceSynchronized(RuntimeError):

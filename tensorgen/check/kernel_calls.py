@@ -1,0 +1,64 @@
+"""What kernels compute, by their text, over any numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tensorgen.arrays.kernels import Kernel
+from tensorgen.check.emitted_text import Program, Unread
+from tensorgen.check.kernel_text import TYPE, WHERE, lines_of
+from tensorgen.operators.helpers.scalar_functions import IN_C
+
+Value = Any
+
+
+def callable_kernel(kernel: Kernel, program: Program) -> Callable[..., Value]:
+    """Return the function that a kernel is, over the numbers of a program."""
+    field, known = program.field, program.known
+
+    def typed(value: Value) -> Value:
+        return value if isinstance(value, int | Fraction) else field.of(value)
+
+    functions: dict[str, Value] = {TYPE: typed, WHERE: known["where"]}
+    for name, own in IN_C.items():
+        if (last := name.rpartition(".")[2]) in known:
+            functions[own] = known[last]
+    functions |= {function.name: known[function.of] for function in kernel.functions}
+
+    def run(*args: Value) -> Value:
+        values = dict(functions)
+        for text, arg in zip(kernel.inputs, args, strict=True):
+            kind, name = text.split()
+            values[name] = _given(program, kind, arg)
+        shape = np.broadcast_shapes(*(np.shape(x) for x in args))
+        for kind, name, tree in lines_of(kernel):
+            found = program.value(tree, values)
+            values[name] = _kept(program, kind, found)
+        made = [values[text.split()[1]] for text in kernel.outputs]
+        found = tuple(np.broadcast_to(x, shape).copy() for x in made)
+        return found if len(found) > 1 else found[0]
+
+    return run
+
+
+def _given(program: Program, kind: str, arg: Value) -> Value:
+    """What a kernel is given: no number of another type, and Python's as they are."""
+    if isinstance(arg, np.ndarray | np.generic):
+        found = "bool" if arg.dtype == bool else "int" if arg.dtype.kind in "iu" else ""
+        asked = kind if kind == "bool" else "" if kind == TYPE else "int"
+        if found != asked:
+            raise Unread(f"{kind} {arg.dtype}")
+    elif kind != TYPE:
+        raise Unread(f"{kind} {type(arg).__name__}")
+    else:
+        return program.field.of(arg)
+    return arg
+
+
+def _kept(program: Program, kind: str, value: Value) -> Value:
+    """A value as what it is declared to be."""
+    return np.asarray(value) != 0 if kind == "bool" else program.field.of(value)

@@ -1,0 +1,43 @@
+"""Functions launch no more than the table that is kept says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.device.cases import EXAMPLES
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = (ROOT / "benchmarks" / "results" / "launches.txt").read_text(encoding="utf-8")
+ROWS = {
+    row[0]: (int(row[1]), int(row[2]))
+    for row in map(str.split, TABLE.split("\n")[1:-1])
+}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.yaml")))
+def test_functions_launch_what_the_table_says(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from launches import launches
+
+    found = {f"{name}.{function}": count for function, count in launches(name).items()}
+    assert found == {row: after for row, (_, after) in ROWS.items() if row in found}
+
+
+def test_kernels_save_launches_everywhere() -> None:
+    assert all(after <= before for before, after in ROWS.values())
+    *rows, whole = ROWS.values()
+    assert whole == tuple(map(sum, zip(*rows, strict=True)))
+
+
+def test_the_page_about_gpus_says_what_the_table_does() -> None:
+    page = (ROOT / "docs" / "gpus.md").read_text(encoding="utf-8")
+    told = re.search(r"(\d+) and (\d+) in all, (\d+) and (\d+) for value and", page)
+    assert told is not None
+    figures = tuple(map(int, told.groups()))
+    row = ROWS["logistic_regression.loss_value_and_grad"]
+    assert figures == (*ROWS["all"], *row)
