@@ -19,7 +19,7 @@ from tensorgen.arrays.entrywise import launches
 from tensorgen.arrays.kernel_text import Spoken, spoken
 from tensorgen.arrays.memory import changing
 from tensorgen.arrays.object_operations import Launch
-from tensorgen.arrays.operations import Bundle, Copy, Elementwise, Variable
+from tensorgen.arrays.operations import Bundle, Elementwise, Variable
 from tensorgen.arrays.regions import Graph, Region
 from tensorgen.arrays.statements import (
     Let,
@@ -284,13 +284,8 @@ class _Fusing:
 
     def _called(self, region: Region) -> Array:
         own = self._spoken(region)
-        given = [self.plain(self._uncopied(one)) for one in own.given]
+        given = [self.plain(one) for one in own.given]
         return array(Launch(own.kernel, region.outputs[0].dims), *given)
-
-    def _uncopied(self, one: Array) -> Array:
-        """An array as a kernel reads it, for which no order in memory is better."""
-        copied = one.op == Copy() and one not in self.run.named
-        return one.args[0] if copied else one
 
     def plain(self, one: Array) -> Array:
         """A value over what has names by then, which is bound if it is not yet."""
