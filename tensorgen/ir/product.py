@@ -375,9 +375,11 @@ class ProductBuilder:
             known = {normal(c) for f in self.factors for c in implied(f)}
             self.constraints = [c for c in self.constraints if normal(c) not in known]
 
+    def _in_factors(self) -> set[Label]:
+        return {label for _, labels in self.factors for label in labels}
+
     def _mentioned(self) -> set[Label]:
-        found = {label for _, labels in self.factors for label in labels}
-        return found.union(*(c.form.labels for c in self.constraints))
+        return self._in_factors().union(*(c.form.labels for c in self.constraints))
 
     def _count_unused(self) -> None:
         """A summed label that no factor has counts: it gives its size, or a part of it.
@@ -385,9 +387,10 @@ class ProductBuilder:
         One inequality may bound it, as in the running sums of ones: `i + 1` hold for
         `j <= i`.
         """
-        present = {label for _, labels in self.factors for label in labels}
-        for label in sorted(self.sizes.keys() - present.union(self.out)):
+        for label in sorted(self.sizes.keys() - self._in_factors().union(self.out)):
             own = [c for c in self.constraints if label in c.form.labels]
+            if label in self._in_factors():  # what has been counted depends on it
+                continue
             if not own:
                 size = self.sizes.pop(label)
                 self._add(self.graph.size(size), ())

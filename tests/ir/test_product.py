@@ -286,3 +286,14 @@ def test_ones_up_to_a_place_are_counted() -> None:
     # Of an axis that may be shorter, the bound may lie outside.
     other = graph.product("i", [], constraints=[upto], sizes={"i": n, "j": m})
     assert isinstance(other, Product) and other.constraints
+
+
+def test_a_label_that_a_count_depends_on_is_none_that_nothing_mentions() -> None:
+    graph = Graph()
+    total = graph.product(
+        [],
+        [],
+        constraints=[delta({"a": 1, "b": 1, "c": -1})],
+        sizes=dict.fromkeys("abc", n),
+    )
+    assert value(total, {}, {"n": 3}) == 6
