@@ -174,6 +174,8 @@ notebook: $(DEV)  ## execute the tutorial notebook, and compare what it shows
 	$(BIN)/python -m pytest tests/notebook/tutorial.py
 
 mutants: $(DEV)  ## break the compiler in hundreds of places, and see what tests notice
+	test -d build/reach || PYTEST_PLUGINS=tests.reach $(BIN)/python -m pytest -n auto \
+	  --dist loadfile --no-loadscope-reorder
 	$(BIN)/python -m tests.mutants
 
 torture: $(DEV)  ## kill, interrupt and starve runs that write files, at every moment

@@ -4,12 +4,14 @@
 with one fault: a sign flipped, a term dropped, labels or arguments swapped, a number
 off by one, a condition negated, a rule that never fires. A process that has loaded all
 but the package is forked for each, gets the broken module in place of the right one,
-and runs tests until one fails: first those nearest to the module, then all others that
-import it in their own process. What survives is listed, with the reason if one is
-written down in `tests/mutants_explained.txt`.
+and runs tests until one fails: those that reach the broken block of statements
+(`tests/reach.py`, whose run comes first), the cheap before the dear and a file at a
+time, up to a bound in seconds. What survives is listed, with the reason if one is
+written down in `tests/mutants_explained.txt`; tests beyond the bound may catch it.
 
-A mutant that takes too long counts as caught: each stage may take ten times the
-processor time that it takes with nothing broken, and a minute more.
+A mutant that takes too long counts as caught: tests may take three times the processor
+time that they take with nothing broken, and a minute more. A test that catches one has
+passed, in a fork like its own, with nothing broken.
 """
 
 from __future__ import annotations
@@ -23,13 +25,16 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import chain, zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
+from tests.blocks import REACHED, ROOT, numbered
 from tests.mutations import Mutant, mutants
 
-ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "mutants.txt"
 EXPLAINED = ROOT / "tests" / "mutants_explained.txt"
 EQUIVALENT = "Equivalent"  # how the reason of a mutant starts that changes nothing
@@ -38,70 +43,64 @@ PRELOADED = (
     *("numpy", "scipy.linalg", "scipy.special", "scipy.sparse.linalg", "sympy", "yaml"),
     *("jax", "jax.numpy", "jax.scipy", "hypothesis", "black", "jinja2", "click"),
 )
-# The tests nearest to a module come first; then, from the cheap to the dear, all that
-# run the package in their own process. Nobody waits for the last but survivors.
-NEAR = {
-    "operators/elementwise": ["calculus/test_rows.py", "operators/test_functions.py"],
-    "operators/conditions": ["operators/conditions/test_guards.py", "test_excluded.py"],
-    "operators/matrices/symmetry": [
-        *("operators/matrices/test_symmetry.py", "calculus/test_symmetric.py"),
-    ],
-    "operators/matrices/definite": ["operators/matrices/test_definite.py"],
-    "operators/stable": [
-        *("operators/test_rules.py", "operators/test_stable_rules.py"),
-        *("operators/test_functions.py", "operators/scans/test_running.py"),
-        *("test_naive_texts.py", "test_excluded.py", "test_spellings.py"),
-    ],
-    "operators/calls": ["operators/test_partials.py", "operators/test_functions.py"],
-    "operators/reshape": ["operators/test_transfers.py"],
-    "operators/matrices": ["operators/test_transfers.py"],
-    "operators": [
-        *("operators/test_transfers.py", "operators/test_functions.py"),
-        "operators",
-    ],
-    "calculus": [
-        *("lang/test_derivatives.py", "calculus", "emit/test_derivatives.py"),
-        *("emit/test_joint_hessians.py", "test_modes.py"),
-    ],
-    "ir": ["ir/test_sums_and_maps.py", "ir/test_product.py", "ir", "lower"],
-    "passes": ["passes"],
-    "structure": ["structure", "emit"],
+# What is broken in a text has no block of its own: the tests of these texts.
+OF_TEXTS = {
+    "operators/elementwise.py": (
+        *("tests/calculus/test_rows.py", "tests/operators/test_functions.py"),
+        "tests/operators/test_transfers.py",
+    ),
+    "operators/stable/rules.py": (
+        *("tests/operators/test_rules.py", "tests/operators/test_stable_rules.py"),
+        *("tests/operators/test_functions.py", "tests/test_naive_texts.py"),
+        *("tests/operators/scans/test_running.py", "tests/test_excluded.py"),
+        "tests/test_spellings.py",
+    ),
 }
-STAGES: tuple[tuple[str, ...], ...] = (
-    ("test_golden.py",),
-    ("operators/test_functions.py", "operators/test_transfers.py", "calculus"),
-    ("operators", "cookbook", "passes", "lower", "ir"),
-    ("emit", "lang", "test_excluded.py", "test_naive_texts.py"),
-    (
-        *("test_examples.py", "test_functions.py", "test_graphs.py"),
-        *("test_language.py", "test_structures.py", "plans"),
-        *("test_from_matrixcalculus.py", "test_found_programs.py"),
-        *("test_random_graphs.py", "test_modes.py", "test_effort.py"),
-    ),
-    (
-        *("test_index_notation_against_jax.py", "test_random_programs.py"),
-        *("test_definite_matrices.py", "test_device.py", "test_problem_stages.py"),
-        *("test_operator_table.py", "test_documents.py", "test_demo.py"),
-        *("test_accuracy.py", "test_extremes.py", "test_spellings.py"),
-    ),
-)
 
 
-def stages(mutant: Mutant, most: int) -> Iterator[tuple[str, ...]]:
-    """Yield the tests to run for a mutant, stage by stage."""
-    near = [
-        tests
-        for place, tests in NEAR.items()
-        if mutant.path.startswith(place + "/")
-        or mutant.path.removesuffix(".py").startswith(place)
-    ]
-    path = Path(mutant.path)
-    own = str(path.with_name(f"test_{path.name}"))
-    if (ROOT / "tests" / own).exists():
-        yield (own,)
-    for tests in near[:1]:
-        yield tuple(tests)
-    yield from STAGES[:most]
+class Reached(NamedTuple):
+    """A test that reaches a block, and the seconds that it takes."""
+
+    test: str
+    seconds: float
+
+
+class Reach:
+    """Knows which tests reach which blocks, from the run of all of them."""
+
+    def __init__(self) -> None:
+        self.by_block: dict[int, list[Reached]] = defaultdict(list)
+        self.by_file: dict[str, float] = defaultdict(float)
+        self.blocks = numbered()
+        for file in sorted(REACHED.glob("*.jsonl")):
+            for line in file.read_text("utf-8").splitlines():
+                test, seconds, reached = json.loads(line)
+                self.by_file[test.partition("::")[0]] += seconds
+                for block in reached:
+                    self.by_block[block].append(Reached(test, seconds))
+
+    def tests(self, mutant: Mutant, most: float) -> list[Reached]:
+        """Return tests of a mutant, in the order to run them, of some seconds."""
+        if not mutant.line:
+            texts = OF_TEXTS[mutant.path]
+            return [Reached(file, self.by_file[file]) for file in texts]
+        around = [
+            (last - first, block)
+            for block, (first, last) in self.blocks[mutant.path].items()
+            if first <= mutant.line <= last
+        ]
+        found = self.by_block[min(around)[1]] if around else []
+        own = f"tests/{Path(mutant.path).with_name(f'test_{Path(mutant.path).name}')}"
+        by_file: dict[str, list[Reached]] = defaultdict(list)
+        for reached in sorted(found, key=lambda r: (r.seconds, r.test)):
+            by_file[reached.test.partition("::")[0]].append(reached)
+        near = sorted(by_file, key=lambda file: (file != own, by_file[file][0].seconds))
+        chosen, left = [], most
+        for reached in chain.from_iterable(zip_longest(*(by_file[f] for f in near))):
+            if reached is not None and reached.seconds <= left:
+                chosen.append(reached)
+                left -= reached.seconds
+        return chosen
 
 
 class Broken:
@@ -179,7 +178,7 @@ def _outcome(tests: Sequence[str]) -> str:
                 self.failed = report.nodeid
 
     watch = Watch()
-    paths = [str(ROOT / "tests" / test) for test in tests]
+    paths = [str(ROOT / test) for test in tests]
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no"]
     options += ["-m", "not browser"]  # those that take long, too
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
@@ -190,31 +189,28 @@ def _outcome(tests: Sequence[str]) -> str:
 
 
 class Runner:
-    """Runs stages, and knows how long each takes with nothing broken."""
+    """Runs tests on mutants, and knows which pass with nothing broken."""
 
-    def __init__(self) -> None:
-        self._usual: dict[tuple[str, ...], float] = {}
+    def __init__(self, most: float) -> None:
+        self.reach, self.most = Reach(), most
+        self._sound: dict[str, bool] = {}
 
-    def usual(self, tests: tuple[str, ...]) -> float:
-        """Return the seconds of processor time that tests take on the right code."""
-        if tests not in self._usual:
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            outcome = run_tests(None, tests, 3600)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            if outcome != "passed":
-                raise SystemExit(f"with nothing broken: {outcome}")
-            self._usual[tests] = after.ru_utime - before.ru_utime
-            print(f"{self._usual[tests]:7.1f} s  {' '.join(tests)}", flush=True)
-        return self._usual[tests]
-
-    def judge(self, mutant: Mutant, most: int, done: int = -1) -> str:
-        """Return what catches a mutant, or "" if it survives; skip what is done."""
-        known = len([*stages(mutant, done)]) if done >= 0 else 0
-        for tests in [*stages(mutant, most)][known:]:
-            outcome = run_tests(mutant, tests, 10 * self.usual(tests) + 60)
-            if outcome != "passed":
-                return outcome
+    def judge(self, mutant: Mutant) -> str:
+        """Return what catches a mutant, or "" if it survives."""
+        tests = self.reach.tests(mutant, self.most)
+        while tests:
+            limit = 60 + 3 * sum(reached.seconds for reached in tests)
+            outcome = run_tests(mutant, [reached.test for reached in tests], limit)
+            if outcome == "passed" or "::" not in outcome or self.sound(outcome):
+                return "" if outcome == "passed" else outcome
+            tests = [r for r in tests if r.test not in outcome]
         return ""
+
+    def sound(self, test: str) -> bool:
+        """Whether a test passes with nothing broken."""
+        if test not in self._sound:
+            self._sound[test] = run_tests(None, [test], 3600) == "passed"
+        return self._sound[test]
 
 
 def explanations() -> dict[str, str]:
@@ -263,9 +259,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--share", type=float, default=0.2, help="of the passes' rules")
-    parser.add_argument("--stages", type=int, default=len(STAGES), help="at most")
+    parser.add_argument("--seconds", type=float, default=60, help="of tests a mutant")
     parser.add_argument("--only", default="", help="mutants whose names hold this")
     parser.add_argument("--list", action="store_true", help="only list them")
+    parser.add_argument("--part", default="1/1", help="K/N: every Nth, from the Kth")
     parser.add_argument("--minutes", type=float, default=1e9, help="then stop")
     parser.add_argument("--again", action="store_true", help="forget earlier results")
     given = parser.parse_args()
@@ -278,39 +275,42 @@ def main() -> None:
     if given.again:
         LOG.unlink(missing_ok=True)
     end = time.monotonic() + 60 * given.minutes
-    caught = judge_all(chosen, given.stages, end)
+    caught = judge_all(chosen, given.seconds, end, given.part)
     text = report(caught, len(chosen))
     print(text)
     if not given.only:
         RESULTS.write_text(text, "utf-8")
 
 
-def judge_all(chosen: Sequence[Mutant], most: int, end: float) -> dict[str, str]:
-    """Return what catches each mutant; goes on where an earlier run has ended."""
+def judge_all(
+    chosen: Sequence[Mutant], most: float, end: float, part: str
+) -> dict[str, str]:
+    """Return what catches each mutant; goes on where earlier runs have ended."""
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     for module in PRELOADED:
         __import__(module)
     LOG.parent.mkdir(exist_ok=True)
-    lines = LOG.read_text("utf-8").splitlines() if LOG.exists() else []
-    known = {name: (by, n) for name, by, n in map(json.loads, lines)}
-    runner, caught = Runner(), {}
-    for number, mutant in enumerate(chosen, 1):
-        by, stages_done = known.get(mutant.name, ("", -1))
+    first, step = map(int, part.split("/"))
+    runner, known = Runner(most), judged()
+    for number, mutant in list(enumerate(chosen, 1))[first - 1 :: step]:
+        by, tried = known.get(mutant.name, ("", 0.0))
+        if by or tried >= most or time.monotonic() > end:
+            continue
         start = time.monotonic()
-        if not by and stages_done < most:
-            if start > end:
-                continue
-            by = runner.judge(mutant, most, stages_done)
-            with LOG.open("a", encoding="utf-8") as log:
-                log.write(json.dumps([mutant.name, by, most]) + "\n")
-            took = time.monotonic() - start
-            what = f"caught by {by}" if by else "SURVIVED"
-            print(
-                f"{number}/{len(chosen)} {mutant.name}: {what}, {took:.0f} s",
-                flush=True,
-            )
-        caught[mutant.name] = by
-    return caught
+        by = runner.judge(mutant)
+        with LOG.open("a", encoding="utf-8") as log:
+            log.write(json.dumps([mutant.name, by, most]) + "\n")
+        what = f"caught by {by}" if by else "SURVIVED"
+        took = time.monotonic() - start
+        print(f"{number}/{len(chosen)} {mutant.name}: {what}, {took:.0f} s", flush=True)
+    known = judged()
+    return {m.name: known[m.name][0] for m in chosen if m.name in known}
+
+
+def judged() -> dict[str, tuple[str, float]]:
+    """Return what caught each mutant so far, and the seconds of tests it was given."""
+    lines = LOG.read_text("utf-8").splitlines() if LOG.exists() else []
+    return {name: (by, most) for name, by, most in map(json.loads, lines)}
 
 
 if __name__ == "__main__":

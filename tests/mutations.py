@@ -28,11 +28,15 @@ SYMMETRIC = {"isinstance", "zip", "cast", "max", "min", "union"}
 
 
 class Mutant(NamedTuple):
-    """One fault: where it is, by a name that stays, and the text of the module."""
+    """One fault: where it is, by a name that stays, and the text of the module.
+
+    The line is of the module as it is, and 0 where the fault is in a text in it.
+    """
 
     path: str
     name: str
     text: str
+    line: int = 0
 
 
 class Change(NamedTuple):
@@ -43,6 +47,15 @@ class Change(NamedTuple):
     place: int | None
     node: ast.AST | None
     what: str
+
+    @property
+    def line(self) -> int:
+        """The line of what is changed, or of what it stands in; 0 where none is."""
+        child = getattr(self.parent, self.field)
+        if self.place is not None:
+            child = child[self.place]
+        own: int = getattr(child, "lineno", 0)
+        return own or getattr(self.parent, "lineno", 0)
 
     def apply(self) -> None:
         """Put the other node in place; None takes it away from its list."""
@@ -145,9 +158,10 @@ def _in_functions(path: str, seed: int, share: float) -> Iterator[Mutant]:
             for k in sorted(choose.sample(range(count), wanted)):
                 tree = _tree(path)
                 change = _faults(_functions(tree)[position][1])[k]
+                line = change.line or function.lineno
                 change.apply()
                 text = ast.unparse(ast.fix_missing_locations(tree))
-                yield Mutant(path, f"{path}: {name}, {k}: {change.what}", text)
+                yield Mutant(path, f"{path}: {name}, {k}: {change.what}", text, line)
 
 
 def _faults(function: ast.FunctionDef) -> list[Change]:
