@@ -58,6 +58,10 @@ OF_TEXTS = {
 }
 
 
+FILES_PER_SECOND = 0.5
+"""To import a file of tests takes seconds, too: so many are asked."""
+
+
 class Reached(NamedTuple):
     """A test that reaches a block, and the seconds that it takes."""
 
@@ -81,23 +85,33 @@ class Reach:
 
     def tests(self, mutant: Mutant, most: float) -> list[Reached]:
         """Return tests of a mutant, in the order to run them, of some seconds."""
-        if not mutant.line:
-            texts = OF_TEXTS[mutant.path]
-            return [Reached(file, self.by_file[file]) for file in texts]
         around = [
             (last - first, block)
             for block, (first, last) in self.blocks[mutant.path].items()
             if first <= mutant.line <= last
         ]
         found = self.by_block[min(around)[1]] if around else []
-        own = f"tests/{Path(mutant.path).with_name(f'test_{Path(mutant.path).name}')}"
+        if not found:  # it runs when it is imported
+            texts = OF_TEXTS.get(mutant.path, ())
+            return [Reached(file, self.by_file[file]) for file in texts]
         by_file: dict[str, list[Reached]] = defaultdict(list)
         for reached in sorted(found, key=lambda r: (r.seconds, r.test)):
             by_file[reached.test.partition("::")[0]].append(reached)
-        near = sorted(by_file, key=lambda file: (file != own, by_file[file][0].seconds))
-        chosen, left = [], most
+        own = Path("tests", mutant.path)
+
+        def distance(file: str) -> tuple[int, float]:
+            """How far a file of tests is, in folders, and how dear its first test."""
+            common = os.path.commonpath([own, file.replace("/test_", "/")])
+            return -len(Path(common).parts), by_file[file][0].seconds
+
+        near = sorted(by_file, key=distance)
+        chosen, left, files = [], most, set[str]()
         for reached in chain.from_iterable(zip_longest(*(by_file[f] for f in near))):
-            if reached is not None and reached.seconds <= left:
+            if reached is None or reached.seconds > left:
+                continue
+            file = reached.test.partition("::")[0]
+            if file in files or len(files) < most * FILES_PER_SECOND:
+                files.add(file)
                 chosen.append(reached)
                 left -= reached.seconds
         return chosen
