@@ -19,6 +19,7 @@ from tensorgen.ir.nodes import (
     Constant,
     Input,
     Iota,
+    Label,
     Map,
     Node,
     Product,
@@ -119,7 +120,8 @@ def _product(
 ) -> list[Partial]:
     """Theorems 5 and 8: the derivative by a factor is the product of the others.
 
-    What is infinite stays what it is, whatever it is multiplied by: no slope.
+    What is infinite stays what it is, whatever it is multiplied by: no slope. The
+    factors of a matrix product are finite, or it is no number.
     """
     return [
         Partial(
@@ -130,7 +132,11 @@ def _product(
                 (
                     apply(graph, "finite", other)
                     if may_be_infinite(other.node, data=False)
-                    or (level and _has_open_end(other.node, varying))
+                    or (
+                        level
+                        and not _differ(factor.labels, other.labels)
+                        and _has_open_end(other.node, varying)
+                    )
                     else other
                 )
                 for m, other in enumerate(node.factors)
@@ -141,6 +147,11 @@ def _product(
         for k, factor in enumerate(node.factors)
         if factor.node in varying
     ]
+
+
+def _differ(one: Sequence[Label], other: Sequence[Label]) -> bool:
+    """Whether each has a label that the other has not, as in a matrix product."""
+    return not ({*one} <= {*other} or {*one} >= {*other})
 
 
 def _has_open_end(node: Node, varying: Container[Node]) -> bool:

@@ -326,7 +326,7 @@ def _called(
     if own.makes:
         names = [name for name, _ in own.outputs]
         values[own.makes] = lambda *made: dict(zip(names, made, strict=True))
-    return point.program.run(own.body.lines, values)
+    return point.program.run([*own.reads, *own.body.lines], values)
 
 
 def _matrix(part: Parameter, values: Mapping[str, Any], point: Point) -> Any:

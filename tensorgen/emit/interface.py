@@ -212,8 +212,9 @@ class Private:
     """A function that public ones call, of one formula: what they share of its code.
 
     It takes arrays and objects, each with its type, then sizes, and `dtype` last if its
-    body needs that. It returns `outputs`, the fields of a class if it `makes` one; or
-    else what the function that it `builds` for returns, whose arrays its body has.
+    body needs that: those which it does not read off its arrays by what it `reads`. It
+    returns `outputs`, the fields of a class if it `makes` one; or else what the
+    function that it `builds` for returns, whose arrays its body has.
     """
 
     name: str
@@ -224,6 +225,7 @@ class Private:
     body: Body
     makes: str = ""
     builds: Function | None = None
+    reads: tuple[str, ...] = ()
 
     @property
     def takes(self) -> tuple[str, ...]:

@@ -166,6 +166,7 @@ def _private(own: Private, backend: Backend) -> FunctionView:
         [
             *map(backend.import_line, body.modules),
             *[""] * bool(body.modules),
+            *own.reads,
             *(returned.statements(built, returned.return_lines) if built else lines),
         ],
         made if own.makes else None,

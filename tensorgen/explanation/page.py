@@ -12,6 +12,7 @@ from html import escape as escaped
 from textwrap import dedent
 
 from tensorgen.emit.documentation import summary
+from tensorgen.emit.kernels import named
 from tensorgen.emit.text import escape
 from tensorgen.explanation.dag import dag_of
 from tensorgen.explanation.drawing import MOST_VERTICES, picture
@@ -26,7 +27,7 @@ from tensorgen.explanation.report import (
 from tensorgen.explanation.style import STYLE, lights
 from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.explanation.sum_ranges import Equation
-from tensorgen.explanation.told_statements import lines
+from tensorgen.explanation.told_statements import kernel_rows, kernels_of, lines
 from tensorgen.explanation.written_files import MARK
 from tensorgen.operators.told_places import ELSEWHERE
 
@@ -120,8 +121,10 @@ def _section(
         when = f", if {form.condition}" if form.condition else ""
         rows.append(f"<h3>Statements, {escaped(told.backend + when)}</h3>")
         rows.append(f"<pre>{_statements(subject, form, parts)}</pre>")
+    kernels = kernels_of(subject)
+    rows += _texts(f"Kernels, {told.backend}", kernel_rows(kernels, told.backend))
     rows += [*_drawing(subject, parts), "</div></div>", "</section>"]
-    return "\n".join(row for row in rows if row)
+    return named("\n".join(row for row in rows if row), kernels)
 
 
 def _equation(told: Equation, parts: Mapping[str, str]) -> str:

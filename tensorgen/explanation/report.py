@@ -8,10 +8,11 @@ from math import prod
 
 from tensorgen.arrays.cost_line import MOST_TERMS, Amount, leading, powers
 from tensorgen.emit.documentation import summary
+from tensorgen.emit.kernels import named
 from tensorgen.emit.text import equation, escape, paragraph
 from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.explanation.sum_ranges import SPACE, Equation
-from tensorgen.explanation.told_statements import lines
+from tensorgen.explanation.told_statements import kernel_rows, kernels_of, lines
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import entries
 from tensorgen.operators.matrix_notation import matrix_notation
@@ -42,11 +43,15 @@ def _subject(subject: Subject, told: Explained, first: bool) -> Iterator[str]:
     yield from _titled("Structure", structure_rows(subject))
     yield from _titled(f"Cost{sizes_title(subject)}", cost_rows(subject))
     yield from _titled("Flops by the order of the chain rule", mode_rows(subject))
+    kernels = kernels_of(subject)
+    rows: list[str] = []
     for form in subject.forms:
         title = f"Statements, {told.backend}"
         if form.condition:
             title += f", if {form.condition}"
-        yield from _titled(title, [line.commented for line in lines(subject, form)], "")
+        rows += _titled(title, [line.commented for line in lines(subject, form)], "")
+    rows += _titled(f"Kernels, {told.backend}", kernel_rows(kernels, told.backend))
+    yield from named("\n".join(rows), kernels).split("\n")
 
 
 def _titled(title: str, rows: list[str], indent: str = _INDENT) -> Iterator[str]:

@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tensorgen.arrays.kernels import Kernel
+from tensorgen.emit.backends import BACKENDS
+from tensorgen.emit.kernels import sources
 from tensorgen.emit.layout import layout
 from tensorgen.explanation.subjects import Form, Subject
 
@@ -51,6 +54,17 @@ def lines(subject: Subject, form: Form) -> list[Line]:
     text = f"return {', '.join(returns)}" if returns else "return ()"
     last = _line(text, known, fields, ())
     return [*found, Line(last.text, tuple(whole), last.reads)]
+
+
+def kernels_of(subject: Subject) -> list[Kernel]:
+    """The kernels that a function calls, in the order of the calls."""
+    return [*dict.fromkeys(x for f in subject.forms for x in f.function.body.kernels)]
+
+
+def kernel_rows(kernels: Sequence[Kernel], backend: str) -> list[str]:
+    """The statements that make kernels, and before them what these call."""
+    text = "\n".join(sources(kernels, BACKENDS[backend]))
+    return [layout(text).strip("\n")] if text else []
 
 
 def _fields(subject: Subject, form: Form) -> dict[str, str]:

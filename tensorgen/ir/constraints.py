@@ -291,6 +291,7 @@ class System:
                 if reduced is not None:
                     kept[reduced] = None
             self.constraints = without_sums(kept)
+            self._drop_where_empty()
             if self._is_contradictory():
                 return False
             if self._meet():
@@ -319,6 +320,23 @@ class System:
             if holds(-high - 1) or (kind == "eq" and holds(low - 1)):
                 return False
         return constraint
+
+    def _drop_where_empty(self) -> None:
+        """Drop indicators outside of which nothing is summed: `0 < i` where `j < i`."""
+        summed = self.sizes.keys() - {*self.out}
+        indicators = [c.form for c in self.constraints if c.kind == "ge"]
+        outside = [form for form in indicators if summed.isdisjoint(form.labels)]
+        for form in indicators if outside else ():
+            for label in summed.intersection(form.labels):
+                low, stop = self.ranges.intervals[label]
+                end = stop - 1 if form.coefficient(label) > 0 else low
+                most = form.substituted(label, affine([], end))
+                gone = [f for f in outside if self._is_least(f - most)]
+                self.constraints = [c for c in self.constraints if c.form not in gone]
+
+    def _is_least(self, form: Affine) -> bool:
+        reach = self.ranges.bounds(form)
+        return reach is not None and self.ranges.holds(reach[0])
 
     def _is_contradictory(self) -> bool:
         """Whether two indicators never hold together, as `i < h` and `h <= i`."""

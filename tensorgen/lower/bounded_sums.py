@@ -93,7 +93,9 @@ def _width(ranges: Ranges, found: BoundedSum) -> Width | None:
     offset, length = found.start.const - low, high - low
     missing = -(first + offset) if found.is_prefix else end + offset - length
     count = ZERO
-    if not (ranges.holds(-missing) and ranges.holds(length - 1)):
+    # Where there are limits, there is as much to add up: of no limits nothing is read.
+    some = ranges.holds(length - 1) or (length - (end - first)).is_nonnegative()
+    if not (ranges.holds(-missing) and some):
         # Entries with no terms at all, or nothing to add up.
         known = ranges.holds(missing) and ranges.holds(length + missing - 1)
         count = missing if known else Dim.of(1)

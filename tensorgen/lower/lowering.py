@@ -238,8 +238,8 @@ class Lowering:
             if node not in self.values:
                 self._recur(node)
             return
-        if write := self._passed_on(node):
-            self.writes[node] = write
+        if writes := self._passed_on(node):
+            self.writes[node] = writes
             return
         one_of_several = is_defined(node) and len(defined_of(node).results) > 1
         own = (self._is_bound(node) or one_of_several) and not plan.is_leaf(node)
@@ -255,22 +255,42 @@ class Lowering:
         else:
             self.draft.value(node, expr.array)
 
-    def _passed_on(self, node: Node) -> Write | None:
+    def _passed_on(self, node: Node) -> tuple[Write, ...]:
         """Entries that are written by the one who uses the node, if it is so."""
-        plan, user = self.plan, self.plan.user.get(node)
-        if node in plan.named or plan.uses[node] != 1 or user is None:
-            return None
+        plan, users = self.plan, self.plan.users[node]
+        if node in plan.named or not users:
+            return ()
+        if plan.uses[node] != 1:
+            return self._placed(node)
+        user = users[-1]
         again = isinstance(user, Product) and spreads(plan, user)
         if isinstance(node, Product) and ProductLowering(self.known, node).tapped():
-            return None
+            return ()
         if isinstance(node, Sum):
-            return spread_sum(self.known, node) if again else None
+            return spread_sum(self.known, node) if again else ()
         if not isinstance(node, Product) or not plan.is_write(node):
-            return None
+            return ()
         again = again and is_plain(plan.solution(node).writes)
         if not (again or isinstance(user, Sum)):
-            return None
-        return ProductLowering(self.known, node).write()
+            return ()
+        return ProductLowering(self.known, node).writes()
+
+    def _placed(self, node: Node) -> tuple[Write, ...]:
+        """One number at one place, which each of several sums writes for itself."""
+        plan = self.plan
+        if not isinstance(node, Product) or node in self.roots:
+            return ()
+        if not plan.is_write(node) or node.inner or plan.solution(node).masks:
+            return ()
+        if not all(isinstance(user, Sum) for user in plan.users[node]):
+            return ()
+        if any(form.terms for form in plan.solution(node).writes):
+            return ()
+        (write,) = ProductLowering(self.known, node).writes()
+        if write.core.is_name or write.core.weak:
+            return (write,)
+        core = Operand(self.draft.variable(node, write.core.array), ())
+        return (replace(write, core=core),)
 
     def _is_bound(self, node: Node) -> bool:
         """What is returned alone stands behind `return`; several have names."""

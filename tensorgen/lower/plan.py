@@ -91,7 +91,7 @@ class Plan:
         self.solved = self._solved_inverses()
         self.factors = self._cholesky_factors()
         self.order = self._ordered()
-        self.uses, self.user = self._count()
+        self.uses, self.users = self._count()
 
     def operands(self, node: Node) -> Iterable[Node]:
         """The nodes that the text of `node` mentions, once for each mention."""
@@ -384,23 +384,24 @@ class Plan:
             if is_positive_definite(matrix)
         }
 
-    def _count(self) -> tuple[dict[Node, int], dict[Node, Node]]:
+    def _count(self) -> tuple[dict[Node, int], dict[Node, list[Node]]]:
+        """How often nodes are mentioned, and by which, the first of them last."""
         uses = dict.fromkeys(self.order, 0)
-        user: dict[Node, Node] = {}
+        users: dict[Node, list[Node]] = {node: [] for node in self.order}
         for root in self.roots:
             uses[root] += 1
         for node in reversed(self.order):
             weight = uses[node] if self.is_transparent(node) else 1
             for operand in self.operands(node):
                 uses[operand] += weight
-                user[operand] = node
+                users.setdefault(operand, []).append(node)
             base = self._squared(node)
             if base is not None:
                 # `x @ x` mentions x twice, so x shall be a variable.
                 uses[base] += 1
         for factor in self.factors.values():
             uses[factor] += 1  # it has a name
-        return uses, user
+        return uses, users
 
 
 def _tightest(fact: Dim) -> Dim:

@@ -213,14 +213,14 @@ class ProductLowering:
             {label: axis for axis, label in enumerate(axes)}.__getitem__
         )
 
-    def write(self) -> Write:
+    def writes(self) -> tuple[Write, ...]:
         """The product as entries to be written into an array of zeros."""
         solution = self.known.plan.solution(self.node)
         inner = [ref.node for ref in self.node.factors]
         first = self.known.writes.get(inner[0]) if inner else None
         if first is not None:
             labels = [plain_label(form) for form in solution.reads[0]]
-            return first.within(solution, labels, self.node)
+            return tuple(one.within(solution, labels, self.node) for one in first)
         indexer = Indexer(self.draft, solution.ranges, self._looked)
         keep = indexer.layout(solution.writes, self.node.dims)
         order = [*range(len(keep))]
@@ -229,19 +229,21 @@ class ProductLowering:
             order.sort(key=lambda axis: keep[axis] not in keys)
         core = self._core(indexer, keep, order)
         places = tuple(solution.writes)
-        return Write(self.node.dims, places, core, indexer, self.node)
+        return (Write(self.node.dims, places, core, indexer, self.node),)
 
     def _written(self) -> Operand:
-        write = self.write()
-        if plain := write.diagonal():
-            return plain
+        write, *others = self.writes()
         # What is no part of an index array reads the first entry, for nothing.
         kind: Kind = "float" if index_bound(self.node) is None else "int"
-        if kind == "float" and (sums := write.by_key()) is not None:
-            return sums
+        if not others:
+            if plain := write.diagonal():
+                return plain
+            if kind == "float" and (sums := write.by_key()) is not None:
+                return sums
         zeros = array(Fill(self.node.dims, 0, kind))
         whole = self.draft.filled(self.node, zeros)
-        write.onto(whole, fresh=True)
+        for one in (write, *others):
+            one.onto(whole, fresh=True)
         return Operand(whole, tuple(range(self.node.order)))
 
     def _core(

@@ -106,7 +106,7 @@ def _of(
             return [value.op.name]
         if value is not None and value in known:
             return known[value]
-        node = plan.user.get(node)
+        node = next(reversed(plan.users.get(node, ())), None)
     return ()
 
 

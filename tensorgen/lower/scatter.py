@@ -119,6 +119,11 @@ class Write:
         return Write(node.dims, tuple(forms), core, indexer)
 
     @property
+    def is_at_one_place(self) -> bool:
+        """Whether it is one entry, and a known one."""
+        return not any(form.terms for form in self.forms)
+
+    @property
     def numbers(self) -> list[int]:
         """The places along axes of which all entries have one."""
         given = [form.const.constant for form in self.forms if not form.terms]

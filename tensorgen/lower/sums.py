@@ -91,14 +91,20 @@ def _in_order(
     return sorted(placed, key=lambda pair: first[pair[0], pair[1].core])
 
 
-def spread_sum(known: Values, node: Sum) -> Write | None:
-    """A sum of entries that are all written to the same places of zeros."""
+def spread_sum(known: Values, node: Sum) -> tuple[Write, ...]:
+    """A sum of entries that are written to the same places of zeros, or to one each."""
     if any(term.node not in known.writes for term in node.terms):
-        return None
-    (scale, write), *others = _together(known, node, node.terms)
-    if others or not is_plain(write.forms):
-        return None
-    return replace(write, core=multiply([Factor(as_float(write.core))], scale))
+        return ()
+    found = _together(known, node, node.terms)
+    at_one = all(is_plain(write.forms) for _, write in found) and (
+        len(found) == 1 or all(write.is_at_one_place for _, write in found)
+    )
+    if not at_one:
+        return ()
+    return tuple(
+        replace(write, core=multiply([Factor(as_float(write.core))], scale))
+        for scale, write in found
+    )
 
 
 def _together(
@@ -107,9 +113,10 @@ def _together(
     """Terms as writes, those to the same places as one, of the sum of their entries."""
     groups: dict[object, list[tuple[Fraction, Write]]] = {}
     for coefficient, inner, labels in terms:
-        own = known.writes[inner].permuted(labels, node.dims).canonical()
-        key = own.forms, tuple(own.indexer.ranges.intervals.items())
-        groups.setdefault(key, []).append((coefficient, own))
+        for write in known.writes[inner]:
+            own = write.permuted(labels, node.dims).canonical()
+            key = own.forms, tuple(own.indexer.ranges.intervals.items())
+            groups.setdefault(key, []).append((coefficient, own))
     return [_joined(group) for group in groups.values()]
 
 

@@ -25,7 +25,7 @@ class Values:
         self.plan = plan
         self.draft = draft
         self.values: dict[Node, Operand] = {}
-        self.writes: dict[Node, Write] = {}
+        self.writes: dict[Node, tuple[Write, ...]] = {}
         self._symmetry = Symmetry(promised=True)
 
     def operand(self, ref: Ref) -> Operand:

@@ -296,7 +296,7 @@ class FormulaPrinter:
         ranges = Ranges.of(dict(enumerate(node.sizes)))
         for check in checks:
             if any(is_never_negative(check.form - x, ranges) for x in entries):
-                self.reaches_out = True
+                self.reaches_out = self.reaches_out or bool(check.form.terms)
             else:
                 constraints.append(check)
         return found, constraints

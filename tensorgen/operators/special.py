@@ -216,7 +216,7 @@ ROWS = (
     Row(
         "polygamma_gap",
         ("", "polygamma_gap(x + 1, y, z)", "polygamma(x + 1, y + z)"),
-        "_polygamma_gap({0}, {1}, {2}).astype(dtype)",
+        "_polygamma_gap({0}, {1}, {2})",
         POSITIVE,
         safe=(1, 1),
         traits="internal",

@@ -34,8 +34,9 @@ def sum_words(terms: Sequence[Term], word: NameOf) -> Iterator[str]:
 def _listed(terms: Sequence[Term], word: NameOf) -> str | None:
     """Terms joined by what is done with them, in the order of the text."""
     text, parts, joined = "", list[str](), is_joined(terms)
+    last = -1 if not joined else 1  # in a sum what was made last, and is longest, leads
     for term in sorted(
-        terms, key=lambda t: (t.coefficient < 0, -t.node.order, -t.node.serial)
+        terms, key=lambda t: (t.coefficient < 0, -t.node.order, last * t.node.serial)
     ):
         part = _term(term, word)
         if part is None or part in parts or is_partial(part):

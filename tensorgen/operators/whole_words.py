@@ -76,8 +76,11 @@ def whole(node: Node, name_of: NameOf, depth: int) -> Iterator[str]:
             own = entries(node)
 
             def factor(one: Node) -> str | None:
-                return (name_of(own[one]) if one in own else None) or word(one)
+                if one not in own:
+                    return word(one)
+                return name_of(own[one]) or _numbered(word(one), own[one].place)
 
+            yield from _of_entries(node, name_of)
             yield from _of_product(node, factor)
         case Sum(terms=terms):
             yield from sum_words(terms, word)
@@ -89,16 +92,43 @@ def whole(node: Node, name_of: NameOf, depth: int) -> Iterator[str]:
 
 def entries(node: Product) -> dict[Node, Entry]:
     """The arrays of which a product has one entry each as a factor."""
-    pinned = {}
-    for kind, (terms, const) in node.constraints:
-        if kind == "eq" and len(terms) == 1 and const.constant is not None:
-            pinned[terms[0][0]] = -const.constant * terms[0][1]
+    pinned = _pinned(node)
     times = Counter(ref.node for ref in node.factors)
     return {
         one: Entry(one, tuple(pinned[x] for x in labels))
         for one, labels in node.factors
         if labels and times[one] == 1 and {*labels} <= pinned.keys()
     }
+
+
+def _numbered(name: str | None, place: Sequence[int]) -> str | None:
+    """What an entry of an array is called: `h2` for `h[2]`."""
+    if name is None or name[-1].isdigit() or not all(0 <= k < 10 for k in place):
+        return name
+    return name + "".join(map(str, place))
+
+
+def _pinned(node: Product) -> dict[Label, int]:
+    """The labels for which a product has one place only."""
+    pinned = {}
+    for kind, (terms, const) in node.constraints:
+        if kind == "eq" and len(terms) == 1 and const.constant is not None:
+            pinned[terms[0][0]] = -const.constant * terms[0][1]
+    return pinned
+
+
+def _of_entries(node: Product, name_of: NameOf) -> Iterator[str]:
+    """Yield words for a number that is a product of entries, of one array perhaps."""
+    pinned = _pinned(node)
+    if node.order or not {x for ref in node.factors for x in ref.labels} <= {*pinned}:
+        return
+    times = Counter(
+        Entry(one, tuple(pinned[x] for x in labels)) if labels else one
+        for one, labels in node.factors
+    )
+    names = [(name_of(one), e) for one, e in times.items()]
+    if len(names) > 1 and all(name for name, _ in names):
+        yield "_".join(POWERS.get(e, "{}").format(name) for name, e in names)
 
 
 def _of_choice(node: Map, word: NameOf) -> Iterator[str]:
@@ -269,11 +299,13 @@ def _factors(node: Product, word: NameOf, sums: Product | None = None) -> str:
     return f"{text}_over_{divisor}" if above else f"inv_{divisor}"
 
 
-def _rank(node: Product, one: Node, labels: Sequence[Label]) -> tuple[int, bool]:
+def _rank(node: Product, one: Node, labels: Sequence[Label]) -> tuple[int, int]:
     """Where a factor stands: in contractions as in matrix products, rows first."""
     rows, columns = node.order - 2, node.order - 1
-    left = rows in labels and columns not in labels
-    return (-one.order, not left) if node.inner else (0, False)
+    right = not (rows in labels and columns not in labels)
+    if not node.inner:
+        return 0, 0
+    return (right, -one.order) if node.order > 1 else (-one.order, right)
 
 
 def _of_ratio(node: Product, word: NameOf) -> Iterator[str]:

@@ -9,7 +9,11 @@ from tensorgen.ir.nodes import Node, topological
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.matrices.join_entries import filled_in
 from tensorgen.passes.recall_names import recall_names
-from tensorgen.prices.thresholds import GAIN_OF_LENGTH, SHARE_OF_LENGTH
+from tensorgen.prices.thresholds import (
+    GAIN_OF_LENGTH,
+    SHARE_OF_LAST,
+    SHARE_OF_LENGTH,
+)
 
 
 def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
@@ -26,8 +30,12 @@ def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
     prices = {k: context.price(p.roots) for k, p in enumerate(plans) if key(p) == least}
     nodes = {k: topological(plans[k].roots) for k in prices}
     # The first of equals, so that ties depend on nothing.
-    best = min(prices, key=prices.__getitem__)
+    # One that is `last` has to be far cheaper: functions of one formula look alike.
+    best = min(
+        prices, key=lambda k: prices[k] / (SHARE_OF_LAST if plans[k].last else 1)
+    )
     near = [k for k in prices if prices[k] <= GAIN_OF_LENGTH * prices[best]]
+    near = [k for k in near if k == best or not plans[k].last]
     whole = {k: _quotients(context, nodes[k]) for k in near}
     if whole[best] < max(whole.values()):
         near = [k for k in near if whole[k] == max(whole.values())]

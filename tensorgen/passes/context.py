@@ -96,13 +96,15 @@ class Plan:
 
     `parts` has the nodes of each root: itself, or the arrays that its structure in
     `tensors` keeps. `formulas` has each root in the form that reads best, `derived`
-    as the calculus left it, if it has been flattened.
+    as the calculus left it, if it has been flattened. A `last` plan has to be far
+    cheaper than others.
     """
 
     parts: tuple[tuple[Node, ...], ...]
     tensors: tuple[Kept | None, ...]
     formulas: tuple[Node, ...]
     derived: tuple[Node, ...] = ()
+    last: bool = False
 
     @staticmethod
     def of(roots: Sequence[Node]) -> Plan:
@@ -149,13 +151,15 @@ class Plan:
 class Pass(Law):
     """A law for all nodes of a plan.
 
-    An `optional` pass leaves the plan without it a candidate. One that is not
-    `patient` gives up after so many `steps`, and leaves the plan as it is.
+    An `optional` pass leaves the plan without it a candidate, beside another one that
+    may be `instead`. One that is not `patient` gives up after so many `steps`, and
+    leaves the plan as it is.
     """
 
     run: Callable[[Context, Plan], Plan]
     when: Callable[[Context, Plan], bool] = lambda context, plan: True
     optional: bool = False
+    instead: Callable[[Context, Plan], list[Plan]] = lambda context, plan: []
     patient: bool = False
     steps: int = PASS
 
@@ -175,4 +179,6 @@ class Pass(Law):
         if context.told is not None:
             context.told(self, plan, after)
         several = self.optional and not context.graph.effort.hurried
-        return [after] if same or not several else [after, plan]
+        if same or not several:
+            return [after]
+        return [after, plan, *self.instead(context, plan)]

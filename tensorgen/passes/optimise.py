@@ -62,6 +62,7 @@ from tensorgen.passes.sharing.turn_walks import turn_walks
 from tensorgen.passes.steps.shorten_steps import shorten_steps
 from tensorgen.passes.stored_parts import compressed, is_to_read, read
 from tensorgen.prices.limits import STEPS_TO_SHARE
+from tensorgen.prices.thresholds import SHARE_OF_LAST
 
 
 def optimise(context: Context, ways: Sequence[Sequence[Node]]) -> Plan:
@@ -89,6 +90,13 @@ def _flattened(context: Context, plan: Plan) -> Plan:
     flat = context.graph.effort.attempt(run, None) or contract_sums(context, plan.roots)
     derived = plan.roots if context.cross_country else ()
     return replace(plan.over(flat), derived=derived)
+
+
+def _contracted(context: Context, plan: Plan) -> list[Plan]:
+    """The plan in the order of its mode, where sums over formed products are dearer."""
+    other = replace(plan.over(contract_sums(context, plan.roots)), last=True)
+    least = SHARE_OF_LAST * context.price(plan.roots)
+    return [other] if context.price(other.roots) <= least else []
 
 
 def _entries_taken(context: Context, plan: Plan) -> Plan:
@@ -170,6 +178,7 @@ PASSES = (
         ends="a fixed number of rounds",
         run=_flattened,
         optional=True,
+        instead=_contracted,
         patient=True,
     ),
     Pass(

@@ -216,11 +216,10 @@ class Teller:
         found = []
         for kind, text in _DERIVATIVES:
             left = [word for word in dict.fromkeys(words) if word not in known]
-            own = {x: m for x in left if (m := kind.fullmatch(x)) and m[2] in known}
+            own = {x: m[1] for x in left if (m := kind.fullmatch(x)) and m[1] in known}
             known |= own.keys()
             if own:
-                of = [m[1] if text is _ALONG else m[2] for m in own.values()]
-                found.append(text.format(listed([*own]), listed(of)))
+                found.append(text.format(listed([*own]), listed([*own.values()])))
         self.explained |= known
         return found
 
@@ -278,11 +277,11 @@ class _Told(NamedTuple):
         return _lines(self.rows)
 
 
-_ALONG = "where {}: derivative of {} along the direction"
 _DERIVATIVES = (
-    (re.compile(r"(d_(\w+))_dot"), _ALONG),
-    (re.compile(r"(d_(\w+))"), "where {}: derivative by {}"),
-    (re.compile(r"((\w+))_dot"), _ALONG),
+    (re.compile(r"d_(\w+)_dot"), "where {}: how the derivative by {} changes"),
+    (re.compile(r"neg_d_(\w+)"), "where {}: derivative by {}, times -1"),
+    (re.compile(r"d_(\w+)"), "where {}: derivative by {}"),
+    (re.compile(r"(\w+)_dot"), "where {}: derivative of {} along the direction"),
 )
 """How derivatives of values that have names are called, and what is said of them."""
 

@@ -31,6 +31,7 @@ from tensorgen.errors import listed
 from tensorgen.plans.block_functions import block_functions
 from tensorgen.plans.kept_states import cost_of
 from tensorgen.plans.lowered_functions import SHARED, Form, Made, fullest
+from tensorgen.plans.read_sizes import bound_by, read_sizes
 from tensorgen.spec.names import unused
 
 
@@ -133,25 +134,49 @@ class _Writer:
         texts = [
             written(code, self.backend.alias, self.backend.fuses) for code in codes
         ]
-        every = [one.op for code in piece.forms for one in variables_of(code)]
-        types = {op.name: self._type(op) for op in every if isinstance(op, Variable)}
+        every = [one for code in piece.forms for one in variables_of(code)]
+        ops = [one.op for one in every]
+        types = {op.name: self._type(op) for op in ops if isinstance(op, Variable)}
         built = self._built(piece, texts)
         own = min(form, len(texts) - 1)
         code, text = piece.forms[own], texts[own]
         made, returns = self.made(piece), ", ".join(text.returns)
         last = f"return {made}({returns})" if made else f"return {returns}"
         names = piece.outputs or map(str, range(len(text.returns)))
-        body = replace(_union(texts, self.backend), lines=(*text.lines, last))
+        body = _union(texts, self.backend)
+        sizes = sorted({*body.dims, *(built.body.dims if built else ())})
+        arrays = self._arrays(every, piece.takes)
+        first = read_sizes(arrays, sizes)
+        sizes = [x for x in sizes if x not in bound_by(first)]
+        if body.needs_dtype and arrays:
+            first.append(f"dtype = {next(iter(arrays))}.dtype")
+        body = replace(
+            body,
+            lines=(*text.lines, last),
+            needs_dtype=body.needs_dtype and not arrays,
+        )
         return Private(
             self.names[piece],
             tuple((x, held.get(x) or types[x]) for x in piece.takes),
-            tuple(sorted({*body.dims, *(built.body.dims if built else ())})),
+            tuple(sizes),
             self.doc(piece),
             tuple(zip(names, map(self._type, code.returns), strict=True)),
             body,
             made,
             built,
+            tuple(first),
         )
+
+    def _arrays(self, every: Iterable[Array], takes: Sequence[str]) -> dict[str, Array]:
+        """The arrays of numbers that a piece takes, and behind them those in parts."""
+        named = {x.op.name: x for x in every if isinstance(x.op, Variable)}
+        inside = (x for x in named if "." in x and x.partition(".")[0] in takes)
+        given = {x: named[x] for x in (*takes, *inside) if x in named}
+        return {
+            x: one
+            for x, one in given.items()
+            if one.order and one.kind == "float" and self._type(one) != "Any"
+        }
 
     @cached_property
     def _objects(self) -> set[str]:

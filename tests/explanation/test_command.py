@@ -1,5 +1,6 @@
 """`tensorgen explain`: what goes where, and exit codes."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,24 @@ def test_what_is_told_goes_to_standard_output(spec: str) -> None:
     assert "grad = 2 * x" in done.stdout
     assert "Statements, numpy:\n    return 2 * x  # grad[i]" in done.stdout
     assert "Statements, cupy:" in run(spec, "f_grad", "-b", "cupy").stdout
+
+
+def test_kernels_are_shown_by_the_names_that_statements_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fit = SPEC.replace("sum(x**2)", "sum(exp(-x) * sin(x))")
+    Path("fit.yaml").write_text(fit, encoding="utf-8")
+    text = run("fit.yaml", "f_grad", "-b", "cupy").stdout
+    statements, _, kernels = text.partition("\nKernels, cupy:\n")
+    (name,) = re.findall(r"^    (_\w+) = cp\.ElementwiseKernel\(", kernels, re.M)
+    assert f"return {name}(x)" in statements
+    assert "__" not in name
+    assert "exp(-x)" in kernels
+    assert "Kernels" not in run("fit.yaml", "f_grad").stdout
+    page = run("fit.yaml", "f_grad", "-b", "cupy", "--html", "page.html")
+    assert page.exit_code == cli.FINE
+    assert f"{name} = cp.ElementwiseKernel(" in Path("page.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -213,3 +213,14 @@ def test_a_product_is_light_where_deltas_fix_all_that_is_summed() -> None:
     assert is_light(graph.product("i", [(x, "p")], constraints=[shift], sizes=sizes))
     assert not is_light(graph.product("", [(x, "p")]))
     assert not is_light(x)
+
+
+def test_an_indicator_outside_of_which_nothing_is_summed_goes() -> None:
+    before, first = affine([(0, 1), (1, -1)], -1), affine([(0, 1)], -1)
+    later = affine([(0, 1)], -2)
+    given = [Constraint("ge", form) for form in (before, first, later)]
+    system = System(given, {0: n, 1: n}, [0], [1])
+    assert system.simplify(Effort())
+    left = [c.form for c in system.simplified[0]]
+    assert first not in left
+    assert {before, later} == {*left}

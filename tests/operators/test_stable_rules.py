@@ -381,3 +381,14 @@ def test_what_columns_are_scaled_by_is_no_level() -> None:
     code = code_of(tensorgen.load(text), "f_grad")
     assert "np.exp(s)" in code
     assert "maximum" not in code
+
+
+def test_infinity_times_what_may_be_negative_has_its_sign() -> None:
+    module = tensorgen.load("""
+tensorgen: 1
+inputs: {x: [n]}
+functions:
+  f: {expr: sum(inf * x), wrt: x, emit: [value]}
+""")
+    assert module.f(np.array([-1.0])) == -np.inf
+    assert module.f(np.array([2.0])) == np.inf

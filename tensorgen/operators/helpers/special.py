@@ -235,6 +235,8 @@ def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> A
     """
     from scipy import special
 
+    dtype = np.result_type(x, y)
+
     def series(x: Array | Scalar, y: Array | Scalar) -> Any:
         z, s = x + 10, n + 1
         step = np.log1p(y / z)
@@ -258,7 +260,7 @@ def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> A
     if np.ndim(n) == 0 and (n == 0 or np.size(x + y) <= 64):
         of = special.digamma if n == 0 else lambda x: special.polygamma(n, x)
         low = of(x)
-        gap = of(x + y) - low
+        gap = (of(x + y) - low).astype(dtype, copy=False)
         # An eighth of both, or more.
         kept = (np.abs(gap) >= ((n == 0) + 2 * np.abs(low)) / 7) | (y == 0)
         if _holds(kept):
@@ -267,9 +269,10 @@ def _polygamma_gap(n: Array | Scalar, x: Array | Scalar, y: Array | Scalar) -> A
         return _replaced(gap, lost, series, x, y)
     positive = np.minimum(x, x + y) > 0
     if _holds(positive):
-        return series(x, y)
+        return series(x, y).astype(dtype, copy=False)
     plain = special.polygamma(n, x + y) - special.polygamma(n, x)
-    return np.where(positive, series(np.where(positive, x, 1), y), plain)
+    gap = np.where(positive, series(np.where(positive, x, 1), y), plain)
+    return gap.astype(dtype, copy=False)
 ''',
     "_exprel": '''
 def _exprel(x: Array | Scalar) -> Array:

@@ -180,7 +180,7 @@ def _is_of_a_pair(ref: Ref) -> bool:
     if isinstance(node, Map):
         known = ("exp", "log", "log2", "log10", "pow", "sigmoid", "where")
         return node.function in known or is_condition(ref)
-    if infinite(node) or powers.divides(node):
+    if infinite(node) or powers.divides_inside(node):
         return True
     if isinstance(node, Sum):
         return any(is_map(term.ref, "log") for term in node.terms)

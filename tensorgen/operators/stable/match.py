@@ -61,6 +61,9 @@ def as_exponent(graph: Graph, ref: Ref) -> Ref | None:
     """The t of what is exp(t): cosh, i0, and powers `x**k` of a positive x, too."""
     if is_map(ref, "exp"):
         return arguments(ref)[0]
+    base, e = as_power(ref)
+    if is_map(base, "exp"):
+        return times(graph, *arguments(base), coefficient=e)
     for function in ("cosh", "i0"):
         if is_map(ref, function):
             return apply(graph, f"log_{function}", *arguments(ref))

@@ -27,6 +27,7 @@ from tensorgen.operators.scalar import (
     times,
 )
 from tensorgen.operators.stable.exponential_sums import log_of_positive, summands
+from tensorgen.operators.stable.exponentials import is_log_of_sum
 from tensorgen.operators.stable.factors import (
     DEPTH_OF_FACTORS,
     Factors,
@@ -42,6 +43,7 @@ from tensorgen.operators.stable.match import (
     as_power,
     exponent,
     factors_as_read,
+    flat,
     is_map,
 )
 from tensorgen.operators.stable.summands import are_scales
@@ -60,6 +62,8 @@ def pow(graph: Graph, args: Args) -> Ref | None:
     value = constant_value(base.node)
     if value and has_exact_power(value, e):
         return Ref(graph.constant(value**e.numerator), ())
+    if is_map(base, "exp") and not _divides_as_named(graph, base, e):
+        return apply(graph, "exp", times(graph, *arguments(base), coefficient=e))
     if e.denominator == 1:
         found = _integer_power(graph, base, e)
         if found is not None:
@@ -122,9 +126,22 @@ def of_exponentials(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
     return times(graph, *found, others)
 
 
+def _divides_as_named(graph: Graph, ref: Ref, e: Fraction) -> bool:
+    """Whether an exponential is divided by as it stands: one with a name, of no levels.
+
+    Elsewhere `x / exp(t)` is `x * exp(-t)`; beside what has been computed once that is
+    another exponential, and the two cancel where nobody sees it.
+    """
+    if e >= 0 or e.denominator != 1 or ref.node not in graph.names:
+        return False
+    exponent = times(graph, *arguments(ref), coefficient=e)
+    return not any(is_log_of_sum(part) for _, part in flat(exponent))
+
+
 def _of_factor(graph: Graph, ref: Ref, e: Fraction) -> list[Ref] | None:
     if is_map(ref, "exp"):
-        return [power(graph, ref, e)]
+        named = _divides_as_named(graph, ref, e)
+        return None if named else [power(graph, ref, e)]
     parts = summands(graph, ref)
     if parts is None:
         return None
@@ -182,11 +199,13 @@ def cancelled(graph: Graph, pair: Args) -> list[Ref] | None:
     What has a name is opened last, and not for the sake of a size that cancels, nor an
     array for that of a number.
     """
-    quotient = pair[0]
-    if not divides(quotient.node):
+    quotient = pair[0].node
+    if not divides_inside(quotient):
         return None
     first, second = (_read(graph, ref, graph.names) for ref in pair)
     if next(_cancelling(first, second), None) is None:
+        if not divides(quotient):
+            return None
         first, second = (_read(graph, ref) for ref in pair)
         arrays = any(ref.node.order for ref in pair)
         if not any(
@@ -224,6 +243,16 @@ def divides(node: Node) -> bool:
     if not isinstance(node, Product):
         return False
     return once(node, divides, lambda: any(map(_is_below, node.factors)))
+
+
+def divides_inside(node: Node) -> bool:
+    """Whether something divides in a product, or in products of which it is one."""
+    if not isinstance(node, Product):
+        return False
+    inner = [ref.node for ref in node.factors]
+    return once(
+        node, divides_inside, lambda: divides(node) or any(map(divides_inside, inner))
+    )
 
 
 def _is_below(ref: Ref) -> bool:

@@ -31,6 +31,8 @@ def cancelled(graph: Graph, pair: Args) -> list[Ref] | None:
     e = exponent(inverse)
     if e is None or e >= 0 or not isinstance(whole.node, Sum):
         return None
+    if whole.node in graph.names:
+        return None  # computed as it stands
     scale, _ = arguments(inverse)
     if not {*scale.labels} < {*whole.labels}:
         return None

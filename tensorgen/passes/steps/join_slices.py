@@ -53,8 +53,8 @@ def join_slices(graph: Graph, roots: Sequence[Node]) -> dict[Node, Node]:
 
     Fires on functions of elements and on what they are applied to, which is formed
     anyhow: what is multiplied further may be multiplied in another order. A family has
-    neighbouring places, at most FEW, so that it is no larger axis of all steps. Ends:
-    each node is looked at once.
+    neighbouring places, at most FEW, so that it is no larger axis of all steps. Numbers
+    with names are left: they are read by these. Ends: each node is looked at once.
     """
     order = topological(roots)
     families = _Families(order)
@@ -65,7 +65,8 @@ def join_slices(graph: Graph, roots: Sequence[Node]) -> dict[Node, Node]:
     joined: dict[int, list[Joined]] = {}
     known: dict[Node, Node] = {}
     for number, own in families.families.items():
-        if formed.isdisjoint(own.values()):
+        numbers = any(x.order == 0 and x in graph.names for x in own.values())
+        if numbers or formed.isdisjoint(own.values()):
             continue
         for run in _runs(own):
             rows = _rows(graph, families, joined, run[0], len(run))

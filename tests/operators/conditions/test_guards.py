@@ -123,3 +123,19 @@ def test_slopes_are_zero_where_values_stand_still(expr: str) -> None:
         differences(lambda x, k=k: module.f_grad(x, **data)[k], v) for k in range(4)
     ]
     np.testing.assert_allclose(hessian.dense(), rows, rtol=1e-5, atol=1e-5)
+
+
+def test_factors_of_matrix_products_are_not_guarded() -> None:
+    text = tensorgen.generate("""
+tensorgen: 1
+inputs: {W: [2, d, d], X: [m, d], v: [d]}
+functions:
+  f:
+    where: |
+      h = X + tanh(X @ W[0])
+      g = h + tanh(h @ W[1])
+    expr: sum((g @ v)**2)
+    wrt: W
+    emit: [gradient]
+""")
+    assert "_finite" not in text

@@ -53,8 +53,9 @@ class Case:
         shifted = g.product(
             "ij", [(self.x, "i")], constraints=[delta({"i": 1, "j": -1}, 1)]
         )
-        ab, ba = g.einsum("i,j->ij", self.x, self.y), g.einsum(
-            "j,i->ij", self.x, self.y
+        ab, ba = (
+            g.einsum("i,j->ij", self.x, self.y),
+            g.einsum("j,i->ij", self.x, self.y),
         )
         return {
             "two outer products": (g.add(ab, ba), last, 1),
