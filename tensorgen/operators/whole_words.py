@@ -305,7 +305,9 @@ def _rank(node: Product, one: Node, labels: Sequence[Label]) -> tuple[int, int]:
     right = not (rows in labels and columns not in labels)
     if not node.inner:
         return 0, 0
-    return (right, -one.order) if node.order > 1 else (-one.order, right)
+    stacked = any({rows, columns} <= {*ref.labels} for ref in node.factors)
+    plain = node.order == 2 and not stacked
+    return (right, -one.order) if plain else (-one.order, right)
 
 
 def _of_ratio(node: Product, word: NameOf) -> Iterator[str]:
