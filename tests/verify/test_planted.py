@@ -78,7 +78,6 @@ EQUAL = {
         "nll_value_and_grad: y_dot_inv_S_y = y @ parts.inv_S_y -> "
         "y_dot_inv_S_y = parts.inv_S_y @ y",
     ): DOT,
-    ("kalman", "loss: n = A.shape[0] -> n = A.shape[1]"): SQUARE,
     (
         "kalman",
         "_loss_grad: product = parts.inv_S[t].T @ (P_H_2[t] @ product_d_K.T) -> "
