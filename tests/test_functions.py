@@ -143,9 +143,8 @@ MATRICES = [
     Case(
         "n n",
         "inv(spd(x @ x.T + eye(n))) + inv(symmetric(x + x.T + 5 * eye(n)))",
-        lambda x: (
-            linalg.inv(x @ x.T + jnp.eye(3)) + linalg.inv(x + x.T + 5 * jnp.eye(3))
-        ),
+        lambda x: linalg.inv(x @ x.T + jnp.eye(3))
+        + linalg.inv(x + x.T + 5 * jnp.eye(3)),
     ),
     Case(
         "n",

@@ -72,7 +72,9 @@ URBAN = [
     Case(
         "n n",
         "x[i, j]**2 + 2 * y[j, j] * z[k]**3",
-        lambda x, y, z: (x**2)[:, :, None] + 2 * jnp.diagonal(y)[None, :, None] * z**3,
+        lambda x, y, z: (
+            (x**2)[:, :, None] + 2 * jnp.diagonal(y)[None, :, None] * z**3
+        ),
         "y n n, z p",
         left="f[i, j, k]",
     ),
@@ -334,10 +336,8 @@ NESTED = [
     Case(
         "n",
         "norm(grad(g, x))**2 + trace(hess(g, x))",
-        lambda x: (
-            jnp.sum((2 * jnp.sin(x) * jnp.cos(x) * x + jnp.sin(x) ** 2) ** 2)
-            + jnp.sum(2 * jnp.cos(2 * x) * x + 2 * jnp.sin(2 * x))
-        ),
+        lambda x: jnp.sum((2 * jnp.sin(x) * jnp.cos(x) * x + jnp.sin(x) ** 2) ** 2)
+        + jnp.sum(2 * jnp.cos(2 * x) * x + 2 * jnp.sin(2 * x)),
         where="g = sum(x * sin(x)**2)",
     ),
     Case(
@@ -368,7 +368,7 @@ NESTED = [
     Case(
         "n",
         "jvp(tanh(A @ x), x, v) @ vjp(A @ x**2, x, w)",
-        lambda x, A, v, w: ((1 - jnp.tanh(A @ x) ** 2) * (A @ v)) @ (A.T @ w * 2 * x),
+        lambda x, A, v, w: (((1 - jnp.tanh(A @ x) ** 2) * (A @ v)) @ (A.T @ w * 2 * x)),
         "A n n, v n, w n",
     ),
 ]

@@ -67,7 +67,8 @@ def test_a_reduction_of_a_known_number_of_entries_asks_for_no_size() -> None:
 
 def test_a_condition_that_ranges_have_taken_in_selects_nothing() -> None:
     source = tensorgen.generate(
-        'tensorgen: 1\ninputs: {x: [m]}\nfunctions:\n  f: "logsumexp(x[i], i, i > 0)"\n'
+        "tensorgen: 1\ninputs: {x: [m]}\n"
+        'functions:\n  f: "logsumexp(x[i], i, i > 0)"\n'
     )
     assert "np.where(True" not in source and "x[1:]" in source
 

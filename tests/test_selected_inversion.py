@@ -177,9 +177,8 @@ def test_the_inverse_near_the_diagonal(
     A = np.sum([np.diag(band, s) for s, band in bands.items()], axis=0)
     expected = np.linalg.inv(A)
     rows, columns = np.nonzero(A)
-    objects = (
-        OBJECTS["_Banded"](n, bands),
-        OBJECTS["_Sparse"](n, (rows, columns, A[rows, columns])),
+    objects = OBJECTS["_Banded"](n, bands), OBJECTS["_Sparse"](
+        n, (rows, columns, A[rows, columns])
     )
     for far in (max(reach), max(reach) + 2, 30):
         i, j = np.indices((n, n))

@@ -337,12 +337,10 @@ WAYS = (
     ),
     Way(lambda p: _is_open(p) and not p.sides.batch, _tensordots),
     Way(
-        lambda p: (
-            _is_open(p)
-            and not p.sides.batch
-            and len(p.sides.contracted) == 1
-            and not _has_vector(p)
-        ),
+        lambda p: _is_open(p)
+        and not p.sides.batch
+        and len(p.sides.contracted) == 1
+        and not _has_vector(p),
         _broadcast,
     ),
 )

@@ -52,9 +52,8 @@ def _of_call(use: Ref) -> Iterator[tuple[int, tuple[Dim, ...]]]:
     groups = dict[int, range]()
     for segment in segments(before.dims, node.dims):
         if len(segment.target) == 1 < len(segment.source):
-            yield (
-                labels[segment.target[0]],
-                tuple(before.dims[a] for a in segment.source),
+            yield labels[segment.target[0]], tuple(
+                before.dims[a] for a in segment.source
             )
         if len(segment.source) == 1:
             groups[segment.source[0]] = segment.target

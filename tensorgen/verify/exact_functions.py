@@ -107,9 +107,8 @@ def _made() -> Table:
         "sigmoid_slope": lambda x: sigmoid(x) * sigmoid(-x),
         "softplus": softplus,
         "log_sigmoid": lambda x: -softplus(-x),
-        "logaddexp": lambda x, y: (
-            max(x, y) + softplus(min(x, y) - max(x, y) if x != y else mp.mpf(0))
-        ),
+        "logaddexp": lambda x, y: max(x, y)
+        + softplus(min(x, y) - max(x, y) if x != y else mp.mpf(0)),
         "cosine": lambda x, y: x / mp.hypot(x, y) if x or y else mp.mpf(0),
         "rhypot": lambda x, y: 1 / mp.hypot(x, y) if x or y else mp.mpf(0),
         "inverse": lambda x: 1 / mp.mpf(x) if x else mp.mpf(0),
@@ -194,10 +193,10 @@ def _special() -> Table:
         return int(n)
 
     return {
-        "gauss": lambda x: mp.exp(-(mp.mpf(x) ** 2)),
-        "gauss_moment": lambda x: x * mp.exp(-(mp.mpf(x) ** 2)),
-        "bell": lambda x: mp.exp(-(mp.mpf(x) ** 2) / 2),
-        "bell_moment": lambda x: x * mp.exp(-(mp.mpf(x) ** 2) / 2),
+        "gauss": lambda x: mp.exp(-mp.mpf(x) ** 2),
+        "gauss_moment": lambda x: x * mp.exp(-mp.mpf(x) ** 2),
+        "bell": lambda x: mp.exp(-mp.mpf(x) ** 2 / 2),
+        "bell_moment": lambda x: x * mp.exp(-mp.mpf(x) ** 2 / 2),
         "log_ndtr": lambda x: mp.log(mp.ncdf(x)),
         "inverse_mills": mills,
         "mills_fall": lambda x: mills(x) * (x + mills(x)),

@@ -81,9 +81,8 @@ class Habits:
                 kind, how = np.asarray(1.0 * (got.dtype == np.float32)), "result"
                 yield single, Measure("float32", DOUBLE, kind, TRUE, 0.5, how)
                 error = noise * ROUNDED * largest(known)
-                yield (
-                    single,
-                    Measure("float32", DOUBLE, got, Known(known, error), SINGLE, how),
+                yield single, Measure(
+                    "float32", DOUBLE, got, Known(known, error), SINGLE, how
                 )
 
     def _defaults(self) -> Iterator[tuple[Arguments, Measure]]:

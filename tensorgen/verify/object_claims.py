@@ -242,9 +242,8 @@ def tensor(
     got, how = on.numbers((2 * t).dense()), f"(2 * {code}).dense()"
     yield Measure("multiple", "dense()", got, Known(2 * dense), ITSELF, how)
     last, d = [*given.items()][-1]
-    got, wanted = (
-        on.numbers(t.contract(on.array(d))),
-        Known(np.tensordot(dense, d, d.ndim)),
+    got, wanted = on.numbers(t.contract(on.array(d))), Known(
+        np.tensordot(dense, d, d.ndim)
     )
     how = f"{code}.contract({last})"
     yield Measure("contract", "dense()", got, wanted, ITSELF, how, given)

@@ -45,11 +45,8 @@ class Solver:
         # How far the solution is from where the equation holds, to first order.
         step = np.linalg.lstsq(slope, residual, rcond=None)[0]
         got, zero = own.x - step, Known(own.x)
-        yield (
-            given,
-            Measure(
-                "solution", "its equation", got, zero, MOST_OF_A_RESIDUAL, "result"
-            ),
+        yield given, Measure(
+            "solution", "its equation", got, zero, MOST_OF_A_RESIDUAL, "result"
         )
 
     def given(self, point: Point, subject: Subject) -> Arguments:

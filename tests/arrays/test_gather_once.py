@@ -24,9 +24,8 @@ def twice(name: str) -> tuple[Let, Let]:
 
 def test_what_is_changed_afterwards_is_no_name_for_what_was_read() -> None:
     one = array(AT, variable("x", (n,)), k)
-    start, change = (
-        Let("y", one),
-        Scatter(variable("y", (m,)), AT, (k,), variable("z", (m,)), False),
+    start, change = Let("y", one), Scatter(
+        variable("y", (m,)), AT, (k,), variable("z", (m,)), False
     )
     lines = (start, change, Let("u", array(Elementwise("sin"), one)))
     code = gathered_once(Code(lines, ()), lambda name: name)

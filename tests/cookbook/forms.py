@@ -126,7 +126,7 @@ SECOND_ORDER = [
         "x: n; B: m n; b: m; C: m p; D: p n; d: p",
         "(B @ x + b) @ C @ (D @ x + d)",
         "x",
-        lambda x, B, b, C, D, d: B.T @ C @ (D @ x + d) + D.T @ C.T @ (B @ x + b),
+        lambda x, B, b, C, D, d: (B.T @ C @ (D @ x + d) + D.T @ C.T @ (B @ x + b)),
         lambda x, B, b, C, D, d: (B @ x + b) @ C @ (D @ x + d),
     ),
     Identity(

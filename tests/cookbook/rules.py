@@ -142,7 +142,7 @@ DETERMINANTS = [
         "x: ; A: n n regular; B: n n",
         "det(A + x * B / 10)",
         "x",
-        lambda x, A, B: det(A + x * B / 10) * np.trace(inv(A + x * B / 10) @ B) / 10,
+        lambda x, A, B: (det(A + x * B / 10) * np.trace(inv(A + x * B / 10) @ B) / 10),
         lambda x, A, B: det(A + x * B / 10),
     ),
     # An expression in the gradient, not a derivative that is emitted.

@@ -148,7 +148,7 @@ VALUES = [
         "160",
         "A: n n spd; b: n",
         "inv(A + outer(b, b))",
-        lambda A, b: inv(A) - inv(A) @ np.outer(b, b) @ inv(A) / (1 + b @ inv(A) @ b),
+        lambda A, b: (inv(A) - inv(A) @ np.outer(b, b) @ inv(A) / (1 + b @ inv(A) @ b)),
         lambda A, b: inv(A + np.outer(b, b)),
     ),
     _value(

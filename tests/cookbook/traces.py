@@ -199,12 +199,9 @@ HIGHER = [
         "X: n n; A: n n",
         "trace(A @ X @ X @ X)",
         "X",
-        lambda X, A: (
-            np.sum(
-                [matrix_power(X, r) @ A @ matrix_power(X, 2 - r) for r in range(3)],
-                axis=0,
-            ).T
-        ),
+        lambda X, A: np.sum(
+            [matrix_power(X, r) @ A @ matrix_power(X, 2 - r) for r in range(3)], axis=0
+        ).T,
         lambda X, A: np.trace(A @ X @ X @ X),
     ),
     Identity(
@@ -231,7 +228,7 @@ OTHER = [
         "X: n m; A: m m; C: n n spd",
         "trace(inv(X.T @ C @ X) @ A)",
         "X",
-        lambda X, A, C: -C @ X @ inv(X.T @ C @ X) @ (A + A.T) @ inv(X.T @ C @ X),
+        lambda X, A, C: (-C @ X @ inv(X.T @ C @ X) @ (A + A.T) @ inv(X.T @ C @ X)),
         lambda X, A, C: np.trace(inv(X.T @ C @ X) @ A),
     ),
     Identity(

@@ -84,9 +84,8 @@ NAMESPACE: dict[str, Any] = {
     "silu": lambda t: t * scipy.special.expit(t),
     "elu": lambda t: np.where(t > 0, t, np.exp(t) - 1),
     "celu": lambda t, a: np.where(t > 0, t, a * (np.exp(t / a) - 1)),
-    "selu": lambda t: (
-        1.0507009873554805 * np.where(t > 0, t, 1.6732632423543772 * (np.exp(t) - 1))
-    ),
+    "selu": lambda t: 1.0507009873554805
+    * np.where(t > 0, t, 1.6732632423543772 * (np.exp(t) - 1)),
     "prelu": lambda t, a: np.where(t > 0, t, a * t),
     "leaky_relu": lambda t, a: np.where(t > 0, t, a * t),
     "glu": lambda a, b: a * scipy.special.expit(b),

@@ -56,9 +56,8 @@ def test_data_are_held_as_far_up_as_they_go() -> None:
 
 def test_data_are_held_by_the_inputs_that_they_follow_from() -> None:
     case = Case()
-    e, product = (
-        case.exp(case.y),
-        case.graph.einsum("ij,j->i", case.A, case.exp(case.y)),
+    e, product = case.exp(case.y), case.graph.einsum(
+        "ij,j->i", case.A, case.exp(case.y)
     )
     root = case.total(case.exp(product), case.x)
     stages = case.cut(value=root)

@@ -150,15 +150,12 @@ def _convolutions(
             held = {y: sizes[y] for y in inside}
             left = {y: sizes[y] for y in needed}
             part = graph.product(kept, own, constraints=[tie], sizes=held)
-            yield (
-                part,
-                graph.product(
-                    range(node.order),
-                    [(order_product(graph, part, cost), kept), *rest],
-                    coefficient=node.coefficient,
-                    constraints=others,
-                    sizes=left,
-                ),
+            yield part, graph.product(
+                range(node.order),
+                [(order_product(graph, part, cost), kept), *rest],
+                coefficient=node.coefficient,
+                constraints=others,
+                sizes=left,
             )
 
 
