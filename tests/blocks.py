@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 from collections.abc import Sequence
 from itertools import count
 
@@ -11,6 +12,12 @@ from tests.mutations import PACKAGE
 ROOT = PACKAGE.parent
 REACHED = ROOT / "build" / "reach"
 """Where `tests/reach.py` writes down which tests reach which blocks."""
+
+
+def version() -> str:
+    """Return what tells the code of the package from any other: numbers are of one."""
+    texts = (path.read_bytes() for path in sorted(PACKAGE.rglob("*.py")))
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 
 def numbered() -> dict[str, dict[int, tuple[int, int]]]:

@@ -24,7 +24,7 @@ from types import CodeType, ModuleType
 
 import pytest
 
-from tests.blocks import REACHED, bodies, numbered
+from tests.blocks import REACHED, bodies, numbered, version
 from tests.mutations import PACKAGE
 
 
@@ -67,7 +67,7 @@ class Finder:
         return found
 
 
-NUMBERED = numbered()
+NUMBERED, VERSION = numbered(), version()
 MARKS = bytearray(sum(map(len, NUMBERED.values())))
 BY_TEST: dict[str, tuple[float, set[int]]] = {}
 BY_FILE: dict[str, set[int]] = defaultdict(set)
@@ -112,7 +112,7 @@ def pytest_sessionfinish() -> None:
     if not BY_TEST:
         return
     REACHED.mkdir(parents=True, exist_ok=True)
-    lines = []
+    lines = [VERSION]
     for test, (seconds, marks) in BY_TEST.items():
         whole = marks | BY_FILE[test.partition("::")[0]]
         lines.append(json.dumps([test, round(seconds, 3), sorted(whole)]))
