@@ -35,6 +35,9 @@ def source(text: str, name: str) -> str:
     """The text of a function of a module, behind that of what it shares with others."""
     own = {f.name: f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef)}
     called = {n.id for n in ast.walk(own[name]) if isinstance(n, ast.Name)}
+    both = [x for x in called if x in own and x.endswith("_value_and_grad")]
+    if both:  # whose second result is returned
+        return source(text, both[0])
     shared = [x for x in own if x[0] == "_" and x.endswith(SHARED) and x in called]
     texts = (ast.get_source_segment(text, own[x]) for x in (*shared, name))
     return "\n".join(map(str, texts)) + "\n"

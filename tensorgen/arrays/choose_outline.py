@@ -1,7 +1,9 @@
 """Which functions of one formula are made of what they share, and where that is cut.
 
 Functions that would take longer, or hold more, stay as they are, or do themselves what
-little they need. Of the ways to cut, the one that leaves the fewest lines is taken.
+little they need. What takes as long with another result, as a gradient with its value,
+is read of both: `loss_value_and_grad(w, X, y)[1]`. Of the ways to cut, the one that
+leaves the fewest lines is taken.
 """
 
 from __future__ import annotations
@@ -35,10 +37,25 @@ from tensorgen.prices.thresholds import (
 
 @dataclass(frozen=True)
 class Asked:
-    """A function as it is: its code in each form, and the results that it returns."""
+    """A function as it is: its code in each form, and the results that it returns.
+
+    Any function `within` returns these too, of the same arguments.
+    """
 
     forms: Sequence[Code]
     results: Sequence[str]
+    within: Sequence[str] = ()
+
+
+class Made(NamedTuple):
+    """An outline, if there is one, and what functions do that are made of its pieces.
+
+    What is read of what another function returns has its name `within`.
+    """
+
+    outline: Outline | None
+    codes: Mapping[str, list[Code]]
+    within: Mapping[str, str]
 
 
 def outlined(
@@ -49,37 +66,32 @@ def outlined(
     inputs: Sequence[str],
     built: Mapping[str, int] = MappingProxyType({}),
     fixed: Collection[str] = (),
-) -> tuple[Outline, dict[str, list[Code]]] | None:
+) -> Made | None:
     """Take code apart, and say which functions are better made of its pieces.
 
     The first that is `asked` for returns all results, which `whole` computes in all of
     their forms. Those that would take longer stay as they are; of the others, what
     they do then is returned, in each form. None where no lines are saved, or the first
     would take longer. What pieces take of the `inputs` comes first, in their order.
-    What is `built` of a result's arrays, in so many lines, is built by a piece. Names
-    that are `fixed` are what they are, others need no numbers in a shorter function.
+    What is `built` of a result's arrays, in so many lines, is built by a piece, or by
+    the one function that returns it. Names that are `fixed` are what they are, others
+    need no numbers in a shorter function.
     """
     ends = [x for x in whole.statements if isinstance(x, Release)]
     freed = frozenset(name for end in ends for name in end.names)
     whole = kept_to_the_end(whole)
     cut = Units.of(whole, inputs, fixed)
-    if cut is None:
-        return None
-    forms = Forms(cut, whole, places, freed, frozenset(fixed))
+    forms = None
+    if cut is not None:
+        forms = Forms(cut, whole, places, freed, frozenset(fixed))
     task = _Task(asked, sizes, inputs, built)
-    ways = [task.way(forms)]
-    apart = replace(forms, apart=True)
-    joined = [level for level in forms.levels if level]
-    if len(ways[0].fitting) < len(asked) and apart.levels != joined:
-        ways.append(task.way(apart))
-    # Fewest lines are left, of what is made of pieces and of what stays as it is.
-    best = min(ways, key=lambda way: way.lines - task.lines_before(way.fitting))
-    if len(best.fitting) < 2 or next(iter(asked)) not in best.fitting:
+    found = [(within, task.best(forms, within)) for within in (task.within, {})]
+    within, best = min(found, key=lambda one: task.left(*one))
+    if best is None and not within:
         return None
-    before = task.lines_before(best.fitting)
-    if before - best.lines < LINES_SAVED or best.lines > SHARE_OF_LINES * before:
-        return None
-    return best.outline, best.fitting
+    if best is None:
+        return Made(None, {}, within)
+    return Made(best.outline, best.fitting, within)
 
 
 class _Way(NamedTuple):
@@ -99,6 +111,55 @@ class _Task:
     inputs: Sequence[str]
     built: Mapping[str, int]
 
+    def best(self, forms: Forms | None, within: Mapping[str, str]) -> _Way | None:
+        """The way that leaves the fewest lines of what is not `within` others.
+
+        None where it hardly leaves fewer, or those others would take longer.
+        """
+        names = [name for name in self.asked if name not in within]
+        if forms is None or len(names) < 2:
+            return None
+        ways = [self.way(forms, names)]
+        apart = replace(forms, apart=True)
+        joined = [level for level in forms.levels if level]
+        if len(ways[0].fitting) < len(names) and apart.levels != joined:
+            ways.append(self.way(apart, names))
+        # Of what is made of pieces and of what stays as it is.
+        best = min(ways, key=lambda way: way.lines - self.lines_before(way.fitting))
+        if len(best.fitting) < 2 or names[0] not in best.fitting:
+            return None
+        before = self.lines_before(best.fitting)
+        # With what is within others, that is a smaller share of what there was.
+        most = before if within else SHARE_OF_LINES * before
+        if before - best.lines < LINES_SAVED or best.lines > most:
+            return None
+        slow = (not self.is_as_good(x, y, best) for x, y in within.items())
+        return None if any(slow) else best
+
+    @cached_property
+    def within(self) -> dict[str, str]:
+        """The functions of many lines that others return as well, with these."""
+        return {
+            name: other
+            for name, own in self.asked.items()
+            for other in own.within
+            if self.lines_before([name]) > LINES_SAVED and self.is_as_good(name, other)
+        }
+
+    def is_as_good(self, name: str, other: str, way: _Way | None = None) -> bool:
+        """Whether another function, made in a way, takes no longer than one alone."""
+        prices = self.prices[other]
+        if way is not None and other in way.fitting:
+            prices = [price_of(code, self.sizes) for code in way.fitting[other]]
+        return all(map(is_as_good, prices, self.prices[name]))
+
+    def left(self, within: Collection[str], way: _Way | None) -> int:
+        """All lines that are left in a way, one for what is `within` others."""
+        made = {} if way is None else way.fitting
+        others = [x for x in self.asked if x not in made and x not in within]
+        lines = 0 if way is None else way.lines
+        return lines + self.lines_before(others) + len(within)
+
     @cached_property
     def prices(self) -> dict[str, list[Price]]:
         """What each function takes by itself in each of its forms."""
@@ -111,16 +172,16 @@ class _Task:
         built = ([self.built.get(x, 0) for x in own.results] for own in found)
         return sum(lines_of(own.forms, x) for own, x in zip(found, built, strict=True))
 
-    def way(self, forms: Forms) -> _Way:
-        """Which functions fit some levels, and what they are made of then."""
-        fitting = self.fitting(forms, self.asked)
+    def way(self, forms: Forms, names: Sequence[str]) -> _Way:
+        """Which of some functions fit levels, and what they are made of then."""
+        fitting = self.fitting(forms, names)
         joined = replace(forms, joined=True)
         if joined.levels != forms.levels:
-            again = self.fitting(joined, self.asked)
+            again = self.fitting(joined, names)
             if again.keys() == fitting.keys():
                 forms, fitting = joined, again
         levels = forms.called([self.asked[name].results for name in fitting])
-        others = [x for x in self.asked if x not in fitting]
+        others = [x for x in names if x not in fitting]
         leading = [name for name in others if self.may_lead(forms, levels, name)]
         led = self.fitting(forms, leading, whole=False)
         used = [self.asked[name].results for name in (*fitting, *led)]

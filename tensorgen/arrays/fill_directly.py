@@ -55,7 +55,7 @@ def _alike(lines: Sequence[Statement]) -> dict[str, Array]:
             op = line.value.op
             if isinstance(op, Fill) and op.value is None and op.kind == "float":
                 (number,) = line.value.args
-                if _is_at_hand(number) and _memory([number]).isdisjoint(moving):
+                if _is_at_hand(number) and memory_of([number]).isdisjoint(moving):
                     found[line.name] = number
     return found
 
@@ -157,10 +157,10 @@ def _spread(
     if not isinstance(begun, Let):
         return
     # All of it is computed later: nothing that it reads may have changed by then.
-    needed = _memory([begun.value, *(one.value for one in entries)])
+    needed = memory_of([begun.value, *(one.value for one in entries)])
     if (
         uses[name] != len(entries) + 1
-        or not all(_leaves(one, needed) for one in others)
+        or not all(leaves(one, needed) for one in others)
         or any(one.places or one.how in ("out=", "is") for one in entries)
         or not all(_is_apart(one.value, whole, last.at) for one in entries)
         or None in places
@@ -173,12 +173,12 @@ def _spread(
     ]
     before = found[:start] + [one for one in between if one not in entries]
     if not _is_full(entries, made) and not (
-        _is_zero(begun.value) and _is_new(before, whole)
+        is_zero(begun.value) and _is_new(before, whole)
     ):
         value = begun.value
         if isinstance(value.op, Copy):
             (value,) = value.args
-        elif _is_zero(value):
+        elif is_zero(value):
             value = array(Number(Fraction(0)))
         if not _is_apart(value, whole, last.at):
             return
@@ -190,23 +190,24 @@ def _is_begun(line: Statement, name: str) -> bool:
     """Whether a statement makes an array of zeros, or a copy, of a name."""
     if not isinstance(line, Let) or line.name != name:
         return False
-    return isinstance(line.value.op, Copy) or _is_zero(line.value)
+    return isinstance(line.value.op, Copy) or is_zero(line.value)
 
 
-def _leaves(line: Statement, names: Collection[str]) -> bool:
+def leaves(line: Statement, names: Collection[str]) -> bool:
     """Whether a statement binds a name, or changes nothing of the memory of some."""
     if isinstance(line, Store | Scatter):
-        return _memory([line.target]).isdisjoint(names)
+        return memory_of([line.target]).isdisjoint(names)
     return isinstance(line, Let)
 
 
-def _memory(arrays: Sequence[Array]) -> set[str]:
+def memory_of(arrays: Sequence[Array]) -> set[str]:
     """The variables that arrays read, and those whose memory these share."""
     found = [one.op for one in below(arrays) if isinstance(one.op, Variable)]
     return {name for op in found for name in (op.name, op.base) if name}
 
 
-def _is_zero(value: Array) -> bool:
+def is_zero(value: Array) -> bool:
+    """Whether an array is made of zeros."""
     return isinstance(value.op, Fill) and value.op.value == 0
 
 
@@ -217,7 +218,7 @@ def _is_new(lines: Sequence[Statement], whole: Array) -> bool:
     for k, line in enumerate(lines):
         if isinstance(line, Let) and line.name == name:
             rest = lines[k + 1 :]
-            return _is_zero(line.value) and not any(name in changed(x) for x in rest)
+            return is_zero(line.value) and not any(name in changed(x) for x in rest)
     return False
 
 
@@ -240,7 +241,7 @@ def _is_apart(value: Array, whole: Array, at: Index) -> bool:
     others = [
         x for x in below([value]) if isinstance(x.op, Variable) and x is not whole
     ]
-    if not all(_memory([x]).isdisjoint(_memory([whole])) for x in others):
+    if not all(memory_of([x]).isdisjoint(memory_of([whole])) for x in others):
         return False  # a view of it
     return value is not whole and all(_differs(one.op, at) for one in read)
 

@@ -30,6 +30,7 @@ from tensorgen.arrays.operations import (
     Eye,
     Fill,
     Index,
+    Listed,
     MovingSum,
     Operation,
     Pad,
@@ -115,6 +116,8 @@ class Needs:
         match op:
             case AsFloat() | AsArray() | Eye(kind="float") | Fill(kind="float"):
                 self.dtype = True
+            case Listed(typed=typed):
+                self.dtype = self.dtype or typed
             case Range(real=real):
                 self.dtype = self.dtype or real
             case Count():

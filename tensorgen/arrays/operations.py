@@ -364,6 +364,14 @@ class Concatenate:
 
 
 @dataclass(frozen=True, slots=True)
+class Listed:
+    """A new array of numbers, row by row; `typed` where these may be Python's."""
+
+    shape: tuple[Dim, ...]
+    typed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Clip:
     """Positions, the nearest ones from 0 to `last`."""
 
@@ -439,6 +447,7 @@ Making = (
     | Trim
     | Pad
     | Concatenate
+    | Listed
     | Clip
     | AsArray
     | Unbox

@@ -168,9 +168,12 @@ class Outlining:
             change = self._known(skipped)
             rests = [changed_to(x, change) for x in self.forms.rests(name, shared)]
             codes = [self.forms.renamed(code) for code in rests]
-            times = sum(name in names for names in used)
+            users = [names for names in used if name in names]
+            times, beside = len(users), {x for names in users for x in names}
             returns[name] = ()
-            if name in built or len(codes) > 1:
+            # A function builds all of its results, or none.
+            alone = times == 1 and not beside & {*built} - {name}
+            if len(codes) > 1 or (name in built and (skipped or not alone)):
                 self.pieces.append(self._piece(name, codes))
                 continue
             (code,) = codes

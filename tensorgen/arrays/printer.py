@@ -49,6 +49,7 @@ from tensorgen.arrays.operations import (
     Index,
     InnerProduct,
     Leaf,
+    Listed,
     Making,
     MatMul,
     MovingSum,
@@ -390,6 +391,12 @@ class Printer:
             case Concatenate(axis=axis):
                 listed = f"[{', '.join(text.text for text in args)}]"
                 return self.call("concatenate", listed, f"axis={axis}" if axis else "")
+            case Listed(shape=sides, typed=typed):
+                width = len(args) if len(sides) < 2 else int(sides[1].constant or 1)
+                lines = [args[k : k + width] for k in range(0, len(args), width)]
+                found = [f"[{', '.join(x.text for x in line)}]" for line in lines]
+                listed = found[0] if len(sides) < 2 else f"[{', '.join(found)}]"
+                return self.call("array", listed, "dtype=dtype" * typed)
             case Clip(last=last):
                 return self.call("clip", *texts, "0", size(last).text)
             case AsArray():

@@ -63,6 +63,7 @@ from tensorgen.arrays.operations import (
     InnerProduct,
     Kind,
     Leaf,
+    Listed,
     Making,
     MatMul,
     MovingSum,
@@ -139,7 +140,7 @@ def broadcast(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
 
 def _new(op: Leaf | Making, args: Sequence[Typed]) -> tuple[Dim, ...]:
     match op:
-        case Variable(dims=dims) | Fill(shape=dims):
+        case Variable(dims=dims) | Fill(shape=dims) | Listed(shape=dims):
             return dims
         case Number() | Truth() | Constant() | Size() | AsArray() | Unbox():
             return ()
@@ -247,7 +248,15 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             return "float" if real else "int"
         case Trim() | Pad() | Unbox() | Copy() | Reshape() | ZerosLike():
             return args[0].kind
-        case Number() | Constant() | Size() | Diag() | AsArray() | Concatenate():
+        case (
+            Number()
+            | Constant()
+            | Size()
+            | Diag()
+            | AsArray()
+            | Concatenate()
+            | Listed()
+        ):
             return "float"
         case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
             return "float"

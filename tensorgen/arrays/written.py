@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.fuse import fused
 from tensorgen.arrays.kernels import Kernel
+from tensorgen.arrays.list_entries import listed
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_texts
@@ -46,7 +47,7 @@ def written(
     `results` are what may be called what is returned; names that are `kept` are read by
     who has the text.
     """
-    own = fused(code, results, kept) if fuses else code
+    own = fused(code, results, kept) if fuses else listed(code, kept)
     printer, needs = Printer(alias), Needs(own.statements, own.returns, alias)
     return Written(
         code,

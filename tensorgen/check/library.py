@@ -313,6 +313,9 @@ class Library(Walks):
     def _np_full(self, shape: Any, value: Array, dtype: Any = None) -> Array:
         return np.broadcast_to(self.field.of(value), shape).copy()
 
+    def _np_array(self, values: Any, dtype: Any = None) -> Array:
+        return self.field.of(np.array(values))
+
     def _np_eye(self, side: int, dtype: Any = None) -> Array:
         return np.eye(side, dtype=bool if dtype is bool else self.field.dtype)
 

@@ -250,7 +250,8 @@ class Function:
     lines of all and what it returns itself. One that is `composed` calls what is in
     `calls`: its body returns the parts that callers get. Sizes that are `compared` are
     `refused` by some lines. What is `undivided` is the same without the parts of
-    matrices, for where these cancel.
+    matrices, for where these cancel. What a function returns in a place is `within`:
+    its name is called instead of what the body says.
     """
 
     function: str
@@ -273,6 +274,7 @@ class Function:
     refused: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
     undivided: Function | None = None
+    within: tuple[str, int] | None = None
 
     def of_part(self, part: Kind) -> list[tuple[str, Function]]:
         """Return the results that have a part of what is returned, by their names.

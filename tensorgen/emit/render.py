@@ -128,6 +128,8 @@ def _checked(
     """What checks the arguments of functions that have the same, where that is long."""
     alike: dict[tuple[str, ...], list[Function]] = {}
     for function in functions:
+        if function.within is not None:
+            continue
         own = function_preamble.checks(function)
         if len(own) > 2 or sum(map(len, own[:-1])) > LINE:
             alike.setdefault((function.function, *own), []).append(function)
@@ -180,27 +182,43 @@ def _view(
     first = function_preamble.lines(function)
     if check:
         first = function_preamble.lines_behind(function, check.name)
+    lines = [
+        *map(backend.import_line, body.modules),
+        *[""] * bool(body.modules),
+        *first,
+        *returned.statements(function, returned.return_lines),
+    ]
+    if function.within is not None:
+        name, place = function.within
+        lines = [f"return {name}({_as_given(function)})[{place}]"]
     return FunctionView(
         name=function.name,
         signature=signature(function).replace(OPTIONAL, backend.optional),
         annotation=returned.annotation(function),
         docstring=words,
-        lines=[
-            *map(backend.import_line, body.modules),
-            *[""] * bool(body.modules),
-            *first,
-            *returned.statements(function, returned.return_lines),
-        ],
+        lines=lines,
     )
+
+
+def _as_given(function: Function) -> str:
+    """A function's own arguments, for another that takes the same."""
+    plain, keyword = function.signature
+    named = [*(p.name for p in keyword), *["check"] * _may_check(function)]
+    return ", ".join([*(p.name for p in plain), *(f"{x}={x}" for x in named)])
 
 
 def signature(function: Function) -> str:
     """Return the text of a function's parameters."""
     plain, keyword = function.signature
     parts = [p.declared for p in plain]
-    checks = ["check: bool = False"] * any(p.solved for p in keyword)
+    checks = ["check: bool = False"] * _may_check(function)
     named = [*(p.declared for p in keyword), *checks]
     return ", ".join([*parts, "*", *named] if named else parts)
+
+
+def _may_check(function: Function) -> bool:
+    """Whether callers may ask for a check of what they say solves an equation."""
+    return any(p.solved for p in function.signature[1])
 
 
 def _header(module: Module, backend: Backend, shared: bool) -> list[str]:

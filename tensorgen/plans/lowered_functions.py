@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -137,6 +137,22 @@ class Made:
             names += other.names[start:]
             fresh += other.fresh[start:]
         return self.lowered(roots, names, fresh).code, places
+
+    def returned_by(self, others: Mapping[str, Made]) -> Iterator[str]:
+        """Yield the names of functions of the same arguments that return its result
+        and another."""
+        if len(self.words) != 1 or len(self.forms) > 1:
+            return
+        for name, other in others.items():
+            if (
+                {*self.words} < {*other.words}
+                and len(other.words) == 2
+                and len(other.forms) == 1
+                and other.function.arguments == self.function.arguments
+                and (other.planned.undivided is None)
+                == (self.planned.undivided is None)
+            ):
+                yield name
 
     def is_like(self, other: Made) -> bool:
         """Whether it returns what another does, where sizes are the same, as that does.

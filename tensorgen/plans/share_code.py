@@ -53,27 +53,50 @@ def share_code(
     if most is None or len(plain) < 2:
         return {}
     like = {name: own for name, own in plain.items() if own.is_like(most)}
+    own = {made.planned.name: made for made in (most, *like.values())}
     asked = {
-        own.planned.name: Asked(own.codes, own.words) for own in (most, *like.values())
+        name: Asked(one.codes, one.words, [*one.returned_by(own)])
+        for name, one in own.items()
     }
     whole, places = most.whole
     inputs = [p.name for p in every(most.planned.parameters)]
     found = outlined(whole, places, asked, sizes, inputs, most.built, fixed)
     if found is None:
         return {}
-    outline, codes = found
-    names = _names(most.planned.source.spec.name + form, outline, taken)
-    taken |= {*names.values()}
-    writer = _Writer(most, outline, names, backend)
-    changed = {
-        name: writer.composed(made[name], own, sizes) for name, own in codes.items()
-    }
-    return changed | _callers(made, changed, writer, sizes)
+    changed: dict[str, Function] = {}
+    if found.outline is not None:
+        names = _names(most.planned.source.spec.name + form, found.outline, taken)
+        taken |= {*names.values()}
+        writer = _Writer(most, found.outline, names, backend)
+        for name, codes in found.codes.items():
+            changed[name] = writer.composed(made[name], codes, sizes)
+        known = {*changed, *found.within}
+        changed |= _callers(made, known, writer, sizes)
+    for name, other in found.within.items():
+        whole_of = changed.get(other, made[other].function)
+        changed[name] = _read_of(made[name], made[other], whole_of)
+    return changed
+
+
+def _read_of(made: Made, other: Made, whole: Function) -> Function:
+    """A function that returns one of the results of another, which is the `whole`."""
+    (word,) = made.words
+    place = other.words.index(word)
+    texts = whole.body.returns
+    own = [texts[place]] if whole.composed else [texts[k] for k in other.places[word]]
+    return replace(
+        made.function,
+        body=replace(whole.body, returns=tuple(own)),
+        calls=whole.calls,
+        composed=whole.composed,
+        cost=whole.cost,
+        within=(whole.name, place),
+    )
 
 
 def _callers(
     made: Mapping[str, Made],
-    changed: Mapping[str, Function],
+    changed: Container[str],
     writer: _Writer,
     sizes: Mapping[str, int],
 ) -> dict[str, Function]:
@@ -253,7 +276,7 @@ class _Writer:
         parts = {x: f"{p.held}.{x}" for p in called if p.held for x in p.outputs}
         read |= {part.partition(".")[0] for x, part in parts.items() if x in read}
         lines: list[str] = []
-        returns: list[str] = []
+        returns: dict[str, list[str]] = {}
         texts: list[Written] = []
         for k, piece in enumerate(p for p in self.outline.pieces if p.shared):
             if k in leads:
@@ -267,18 +290,27 @@ class _Writer:
                 text = self._written(self.outline.own[result], result, read)
                 texts.append(text)
                 lines += text.lines
-                returns += text.returns
+                returns[result] = [*text.returns]
                 continue
             (piece,) = (p for p in called if not p.shared and p.of == result)
             own, printer = [calls[piece].called(parts)], Printer(self.backend.alias)
             at_hand = self.outline.returns[result] or (None,)
-            returns += [printer.text(x) if x else own.pop() for x in at_hand]
-        if len(returns) > 1 and len(", ".join(returns)) > LINE:
-            for k, result in enumerate(results):
-                if result in self.outline.own and not returns[k].isidentifier():
-                    lines.append(f"{self.most.name_of(result)} = {returns[k]}")
-                    returns[k] = self.most.name_of(result)
-        return self._over(function, lines, returns, texts, calls)
+            returns[result] = [printer.text(x) if x else own.pop() for x in at_hand]
+        every = [text for row in returns.values() for text in row]
+        # What has parts is built behind the body.
+        builds = any(x in self.outline.own for x in results if x in self.most.built)
+        if len(results) > 1 and (builds or len(", ".join(every)) > LINE):
+            for result, row in returns.items():
+                if (
+                    result in self.outline.own
+                    and len(row) == 1
+                    and not row[0].isidentifier()
+                ):
+                    lines.append(f"{self.most.name_of(result)} = {row[0]}")
+                    row[0] = self.most.name_of(result)
+        every = [text for row in returns.values() for text in row]
+        found = self._over(function, lines, every, texts, calls)
+        return _builds(found) if builds else found
 
     def _written(
         self, code: Code, result: str = "", kept: Collection[str] = ()
@@ -295,10 +327,7 @@ class _Writer:
             f"{_bound(piece, {*takes(rest), *symbols(rest)})} = {own.called()}",
             *text.lines,
         ]
-        found = self._over(function, lines, text.returns, [text], {piece: own})
-        inside = (s for holder in function.holders for s in holder.sizes)
-        dims = tuple(sorted({*found.body.dims, *inside}))
-        return replace(found, body=replace(found.body, dims=dims), composed=False)
+        return _builds(self._over(function, lines, text.returns, [text], {piece: own}))
 
     def _over(
         self,
@@ -328,6 +357,13 @@ class _Writer:
         )
         every = (*inner, *calls.values())
         return replace(function, body=body, calls=every, composed=True)
+
+
+def _builds(function: Function) -> Function:
+    """A function that builds what it returns, which may need sizes."""
+    inside = (s for holder in function.holders for s in holder.sizes)
+    dims = tuple(sorted({*function.body.dims, *inside}))
+    return replace(function, body=replace(function.body, dims=dims), composed=False)
 
 
 def _bound(piece: Piece, read: Container[str]) -> str:

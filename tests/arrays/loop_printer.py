@@ -402,6 +402,11 @@ class Loops:
                     text = f"({at[axis]} >= {begin} ? {self.entry(part, own)} : {text})"
                     start += part.dims[axis]
                 return text
+            case op.Listed(shape=dims):
+                text = "0"
+                for k, part in enumerate(args):
+                    text = f"({flat(at, dims)} == {k} ? {self.entry(part, ())} : {text})"
+                return text
             case op.Clip(last=last):
                 return f"fmin(fmax({self.entry(args[0], at)}, 0), {size(last)})"
             case op.AsArray() | op.Unbox() | op.Copy():

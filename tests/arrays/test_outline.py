@@ -67,7 +67,7 @@ def taken(code: Code, **others: Code) -> Outline | None:
     asked = {name: Asked([other], [name]) for name, other in others.items()}
     every = {"both": Asked([code], ["value", "grad"]), **asked}
     found = outlined(code, {"value": [[0]], "grad": [[1]]}, every, {}, ["x"])
-    return found[0] if found else None
+    return found.outline if found else None
 
 
 def test_what_two_results_need_is_computed_by_a_function_that_both_call() -> None:
@@ -139,9 +139,9 @@ def test_who_needs_little_of_what_is_shared_computes_that_itself() -> None:
     }
     asked = {"all": Asked([code], [*places]), **others}
     found = outlined(code, places, asked, {}, ["x"])
-    assert found is not None and [*found[1]] == ["all", "value", "grad", "hess"]
-    outline, codes = found
-    assert codes["hess"] == [hess]
+    assert found is not None and [*found.codes] == ["all", "value", "grad", "hess"]
+    outline = found.outline
+    assert outline is not None and found.codes["hess"] == [hess]
     # Both of them call one function, which is given a value.
     piece = next(p for p in outline.pieces if p.of == "hess")
     assert outline.leads == {("hess",): {0: Code((lines[0],), ())}}
@@ -149,6 +149,39 @@ def test_who_needs_little_of_what_is_shared_computes_that_itself() -> None:
     assert piece in outline.called([*places]) and piece.code.statements == (
         *lines[27:-1],
     )
+
+
+def test_what_takes_as_long_with_another_result_is_read_of_both() -> None:
+    code = whole(60)
+    value, grad = alone(code, "pv", 0), alone(code, "pg", 1)
+    asked = {
+        "both": Asked([code], ["value", "grad"]),
+        "value": Asked([value], ["value"], ["both"]),
+        "grad": Asked([grad], ["grad"], ["both"]),
+    }
+    places = {"value": [[0]], "grad": [[1]]}
+    found = outlined(code, places, asked, {}, ["x"])
+    assert found is None or not found.within  # nine statements more are too many
+    brief = Code(
+        (*chain("p", x, 9), *chain("g", own("p8"), 60)), (own("p8"), own("g59"))
+    )
+    asked["both"] = Asked([brief], ["value", "grad"])
+    asked["value"] = Asked(
+        [Code((*chain("p", x, 9),), (own("p8"),))], ["value"], ["both"]
+    )
+    asked["grad"] = Asked([alone(brief, "pg", 1)], ["grad"], ["both"])
+    found = outlined(brief, places, asked, {}, ["x"])
+    assert found is not None and found.within == {"grad": "both"}
+    assert found.outline is not None and [*found.codes] == ["both", "value"]
+    # The gradient is needed once, so that it is no piece.
+    assert [piece.of for piece in found.outline.pieces] == ["value"]
+    # What is short is left as it is.
+    short = Code((*chain("g", x, 3),), (x, own("g2")))
+    asked = {
+        "both": Asked([short], ["value", "grad"]),
+        "grad": Asked([Code(short.statements, (own("g2"),))], ["grad"], ["both"]),
+    }
+    assert outlined(short, places, asked, {}, ["x"]) is None
 
 
 def test_what_was_written_for_memory_may_hold_what_that_has_saved() -> None:

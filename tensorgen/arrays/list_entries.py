@@ -1,0 +1,124 @@
+"""Small arrays whose entries are numbers, as a list of these.
+
+    y = np.zeros(2); y[0] = a; y[1] = b
+
+is `y = np.array([a, b])`, where the numbers are short. It is how a reader writes the
+gradient by a vector of parameters, or a rotation by its angles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.fill_directly import is_zero, leaves, memory_of
+from tensorgen.arrays.operations import Index, Leaf, Listed, Variable
+from tensorgen.arrays.places import At, Limit
+from tensorgen.arrays.reading import ROW, length, rows
+from tensorgen.arrays.statements import (
+    Let,
+    Release,
+    Statement,
+    Store,
+    bindings,
+    operands,
+    reads,
+)
+
+MOST_LISTED = 9
+"""Numbers in a list, which a reader takes in: those of a rotation."""
+
+
+def listed(code: Code, kept: Collection[str] = ()) -> Code:
+    """Return code that makes small arrays of their entries at once.
+
+    What is returned alone needs no name, but for names that are `kept`.
+    """
+    lines = [*code.statements]
+    for line in code.statements:
+        if isinstance(line, Let) and is_zero(line.value):
+            lines = _with_list(lines, lines.index(line)) or lines
+    if len(code.returns) == 1 and lines and isinstance(last := lines[-1], Let):
+        (found,) = code.returns
+        alone = isinstance(found.op, Variable) and found.op.name == last.name
+        if alone and isinstance(last.value.op, Listed) and last.name not in kept:
+            return replace(code, statements=tuple(lines[:-1]), returns=(last.value,))
+    return replace(code, statements=tuple(lines))
+
+
+def _with_list(lines: Sequence[Statement], first: int) -> list[Statement] | None:
+    """The statements in which an array that one begins is a list; None if it cannot."""
+    begun = lines[first]
+    assert isinstance(begun, Let)
+    sides = [dim.constant for dim in begun.value.dims]
+    shape = [int(side) for side in sides if side is not None]
+    if not 1 <= len(shape) == len(sides) <= 2 or not 1 < prod(shape) <= MOST_LISTED:
+        return None
+    entries: dict[tuple[int, ...], Array] = {}
+    others: list[Statement] = []
+    for line in lines[first + 1 :]:
+        if len(entries) == prod(shape):
+            break
+        if begun.name in reads(operands(line)):
+            place = _place(line, begun.name)
+            if place is None or place in entries or not isinstance(line, Store):
+                return None
+            entries[place] = line.value
+        else:
+            others.append(line)
+    values = [entries.get(at) for at in product(*map(range, shape))]
+    args = [one for one in values if one is not None]
+    if len(args) < len(values) or not _is_brief(args, shape[1:]):
+        return None
+    needed = memory_of(args)
+    # They are computed later now, when nothing that they read may have changed.
+    before, freed = list[Statement](), list[str]()
+    for line in others:
+        if isinstance(line, Release):
+            freed += [x for x in line.names if x in needed]
+            names = tuple(x for x in line.names if x not in needed)
+            before += [Release(names)] * bool(names)
+        elif leaves(line, needed) and not {x for x, _ in bindings(line)} & {begun.name}:
+            before.append(line)
+        else:
+            return None
+    typed = any(one.weak or one.kind != "float" for one in args)
+    made = replace(begun, value=array(Listed(begun.value.dims, typed), *args))
+    after = [Release(tuple(freed))] * bool(freed)
+    end = first + 1 + len(entries) + len(others)
+    return [*lines[:first], *before, made, *after, *lines[end:]]
+
+
+def _place(line: Statement, name: str) -> tuple[int, ...] | None:
+    """The place in an array where a statement stores a number, and reads nothing."""
+    if not isinstance(line, Store) or line.how != "=" or line.places:
+        return None
+    target = line.target.op
+    if not isinstance(target, Variable) or target.name != name or line.value.order:
+        return None
+    if name in reads([line.value]):
+        return None
+    found = []
+    for part in line.at.parts:
+        match part:
+            case At(Limit(position, clipped=False)) if position.constant is not None:
+                found.append(int(position.constant))
+            case _:
+                return None
+    return tuple(found) if len(found) == line.target.order else None
+
+
+def _is_brief(args: Sequence[Array], columns: Sequence[int]) -> bool:
+    """Whether numbers are short, rows of them in a line, and none is computed twice."""
+    again = len(set(args)) < len(args)
+    if again and not all(isinstance(one.op, Leaf | Index) for one in args):
+        return False
+    if not columns:
+        return all(rows(one) == 1 for one in args)
+    (width,) = columns
+    lines = [args[k : k + width] for k in range(0, len(args), width)]
+    return all(sum(map(length, line)) + 2 * width <= ROW for line in lines)
