@@ -48,11 +48,6 @@ def _split(line: Let, is_large: Callable[[Array], bool]) -> list[Statement]:
     return [line]
 
 
-def changing(value: Array, place: int) -> tuple[Change, Array]:
-    """How to make an array in the memory of an operand of the same sizes."""
-    return _change(value, place) or ("out=", value)
-
-
 def _change(value: Array, place: int) -> tuple[Change, Array] | None:
     """How to make a product or a sum of its factor or term at a place, and of what."""
     op, others = value.op, (*value.args[:place], *value.args[place + 1 :])
