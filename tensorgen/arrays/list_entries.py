@@ -3,7 +3,8 @@
     y = np.zeros(2); y[0] = a; y[1] = b
 
 is `y = np.array([a, b])`, where the numbers are short. It is how a reader writes the
-gradient by a vector of parameters, or a rotation by its angles.
+gradient by a vector of parameters, or a rotation by its angles. What is added to each
+entry of an array is added as a list of numbers.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
-from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.fill_directly import is_zero, leaves, memory_of
 from tensorgen.arrays.operations import Index, Leaf, Listed, Variable
-from tensorgen.arrays.places import At, Limit
-from tensorgen.arrays.reading import ROW, length, rows
+from tensorgen.arrays.places import WHOLE, At, Limit
+from tensorgen.arrays.reading import ROW, length
 from tensorgen.arrays.statements import (
+    Change,
     Let,
     Release,
     Statement,
@@ -31,6 +33,8 @@ from tensorgen.arrays.statements import (
 
 MOST_LISTED = 9
 """Numbers in a list, which a reader takes in: those of a rotation."""
+LONGEST_LISTED = 74
+"""Characters of one that has a line of its own, as deep as it stands there."""
 
 
 def listed(code: Code, kept: Collection[str] = ()) -> Code:
@@ -40,7 +44,7 @@ def listed(code: Code, kept: Collection[str] = ()) -> Code:
     """
     lines = [*code.statements]
     for line in code.statements:
-        if isinstance(line, Let) and is_zero(line.value):
+        if isinstance(line, Let) and line.value.order in (1, 2):
             lines = _with_list(lines, lines.index(line)) or lines
     if len(code.returns) == 1 and lines and isinstance(last := lines[-1], Let):
         (found,) = code.returns
@@ -58,13 +62,14 @@ def _with_list(lines: Sequence[Statement], first: int) -> list[Statement] | None
     shape = [int(side) for side in sides if side is not None]
     if not 1 <= len(shape) == len(sides) <= 2 or not 1 < prod(shape) <= MOST_LISTED:
         return None
+    how: Change = "=" if is_zero(begun.value) else "+="
     entries: dict[tuple[int, ...], Array] = {}
     others: list[Statement] = []
     for line in lines[first + 1 :]:
         if len(entries) == prod(shape):
             break
         if begun.name in reads(operands(line)):
-            place = _place(line, begun.name)
+            place = _place(line, begun.name, how)
             if place is None or place in entries or not isinstance(line, Store):
                 return None
             entries[place] = line.value
@@ -87,15 +92,20 @@ def _with_list(lines: Sequence[Statement], first: int) -> list[Statement] | None
         else:
             return None
     typed = any(one.weak or one.kind != "float" for one in args)
-    made = replace(begun, value=array(Listed(begun.value.dims, typed), *args))
+    value = array(Listed(begun.value.dims, typed), *args)
+    made: Statement = replace(begun, value=value)
+    if how == "+=":
+        whole = variable(begun.name, begun.value.dims, base=begun.name)
+        at = Index((WHOLE,) * whole.order, whole.dims)
+        before, made = [begun, *before], Store(whole, at, (), how, value)
     after = [Release(tuple(freed))] * bool(freed)
     end = first + 1 + len(entries) + len(others)
     return [*lines[:first], *before, made, *after, *lines[end:]]
 
 
-def _place(line: Statement, name: str) -> tuple[int, ...] | None:
+def _place(line: Statement, name: str, how: Change) -> tuple[int, ...] | None:
     """The place in an array where a statement stores a number, and reads nothing."""
-    if not isinstance(line, Store) or line.how != "=" or line.places:
+    if not isinstance(line, Store) or line.how != how or line.places:
         return None
     target = line.target.op
     if not isinstance(target, Variable) or target.name != name or line.value.order:
@@ -118,7 +128,7 @@ def _is_brief(args: Sequence[Array], columns: Sequence[int]) -> bool:
     if again and not all(isinstance(one.op, Leaf | Index) for one in args):
         return False
     if not columns:
-        return all(rows(one) == 1 for one in args)
+        return max(map(length, args)) <= LONGEST_LISTED
     (width,) = columns
     lines = [args[k : k + width] for k in range(0, len(args), width)]
     return all(sum(map(length, line)) + 2 * width <= ROW for line in lines)

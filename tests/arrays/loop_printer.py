@@ -405,7 +405,8 @@ class Loops:
             case op.Listed(shape=dims):
                 text = "0"
                 for k, part in enumerate(args):
-                    text = f"({flat(at, dims)} == {k} ? {self.entry(part, ())} : {text})"
+                    own = self.entry(part, ())
+                    text = f"({flat(at, dims)} == {k} ? {own} : {text})"
                 return text
             case op.Clip(last=last):
                 return f"fmin(fmax({self.entry(args[0], at)}, 0), {size(last)})"

@@ -9,7 +9,13 @@ import numpy as np
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.list_entries import listed
-from tensorgen.arrays.operations import Elementwise, Fill, Index, Number
+from tensorgen.arrays.operations import (
+    Elementwise,
+    Fill,
+    Index,
+    Multiply,
+    Number,
+)
 from tensorgen.arrays.places import At, Limit
 from tensorgen.arrays.statements import Let, Release, Statement, Store
 from tensorgen.arrays.written import written
@@ -76,6 +82,17 @@ def test_what_changes_meanwhile_is_read_before() -> None:
         *(Release(("z",)), Release(("x",))),
     ]
     assert isinstance(found[1], Let) and found[1].name == "y"
+
+
+def test_what_is_added_to_each_entry_is_a_list() -> None:
+    x = variable("x", VECTOR, base="x")
+    begun = Let("y", array(Multiply(Fraction(2), 1), x))
+    more = [store(a, 1, how="+="), store(array(Elementwise("exp"), b), 0, how="+=")]
+    assert text(begun, *more) == [
+        "y = 2 * x",
+        "y += np.array([np.exp(b), a])",
+        "return y",
+    ]
 
 
 def test_what_is_added_to_or_left_out_is_no_list() -> None:
