@@ -48,12 +48,12 @@ def marks_after(block: Block) -> str:
     return next((b.mark for b in BLOCKS if b.before == block.text), "")
 
 
-def test_the_python_example_of_the_readme_runs(
+def test_the_python_example_of_the_command_line_page_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (example,) = (
         block.text
-        for block in blocks(ROOT / "README.md")
+        for block in blocks(ROOT / "docs" / "command-line.md")
         if block.language == "python" and not block.mark
     )
     rng = np.random.default_rng(0)
