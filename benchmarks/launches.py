@@ -2,15 +2,17 @@
 
 Counted are the calls of CuPy by each function of the examples that launch something, on
 the stand-in of the tests; a view is none, and a kernel is one. Before are those of the
-same modules without kernels. It writes benchmarks/results/launches.txt.
+same modules without kernels. What the host waits for is counted too: checks of index
+arrays, of solutions, and what a loop asks for. It writes benchmarks/results/launches.txt.
 """
 
 from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -34,7 +36,14 @@ def without_kernels(text: str) -> tuple[str, str]:
     return ours, theirs
 
 
-def launches(name: str, fuses: bool = True) -> dict[str, int]:
+class Counted(NamedTuple):
+    """What a call launches, and how often the host waits in it."""
+
+    launches: int
+    waits: int
+
+
+def launches(name: str, fuses: bool = True) -> dict[str, Counted]:
     """The launches of each function of an example, with kernels or without."""
     text = (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
     case = Case(name, text)
@@ -42,28 +51,34 @@ def launches(name: str, fuses: bool = True) -> dict[str, int]:
     with stand_in() as cupy, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         pair = Pair(case, execute(numpys), execute(cupys), cupy)
-        counted = importlib.import_module("cupy._config").launched
+        config = importlib.import_module("cupy._config")
         found = {}
         for function in pair.functions():
             given = pair.arguments(function)
             theirs = {key: pair.on_device(value) for key, value in given.items()}
-            counted.clear()
+            config.launched.clear()
+            before = config.waits
             getattr(pair.theirs, function)(**theirs)
-            found[function] = counted.total()
+            waits = config.waits - before
+            found[function] = Counted(config.launched.total(), waits)
         return found
 
 
 def table(names: list[str]) -> Iterator[str]:
     """Lines of what is launched before and after, by example and function."""
-    yield f"{'':42}{'before':>8}{'after':>8}"
-    whole = [0, 0]
+    yield f"{'':42}{'before':>8}{'after':>8}{'waits':>8}"
+    whole = [0, 0, 0]
     for name in names:
         before, after = launches(name, fuses=False), launches(name)
         for function in before:
-            row = before[function], after[function]
+            row = before[function].launches, *after[function]
             whole = [a + b for a, b in zip(whole, row, strict=True)]
-            yield f"{f'{name}.{function}':42}{row[0]:8}{row[1]:8}"
-    yield f"{'all':42}{whole[0]:8}{whole[1]:8}"
+            yield _line(f"{name}.{function}", row)
+    yield _line("all", whole)
+
+
+def _line(name: str, row: Sequence[int]) -> str:
+    return f"{name:42}" + "".join(f"{count:8}" for count in row)
 
 
 def main() -> None:

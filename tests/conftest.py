@@ -23,7 +23,9 @@ from hypothesis import settings
 from tensorgen.check import Claim, Report
 from tensorgen.emit import layout
 from tensorgen.plans import claims
+from tests.slow import SLOW
 
+LONG = frozenset(SLOW.read_text("utf-8").splitlines())
 BLOCK = 10  # random programs in one test
 
 
@@ -116,10 +118,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Keep a part of the tests, whoever else is collected beside them."""
+    """Keep a part of the tests, whoever else is collected beside them.
+
+    Those that took long when they were timed are told apart before.
+    """
+    for item in items:
+        if item.nodeid in LONG:
+            item.add_marker("thorough")
     part, parts = map(int, config.getoption("--part").split("/"))
     by_part: list[list[pytest.Item]] = [[] for _ in range(parts)]
     for item in items:

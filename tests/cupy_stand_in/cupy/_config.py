@@ -21,12 +21,18 @@ def launch(name: str) -> None:
     launched[last] += last not in _VIEWS.split()
 
 
+waits = 0
+"""How often the host has waited for the device."""
+
+
 class DeviceSynchronized(RuntimeError):
     """Raised where something waits for the device that was told not to."""
 
 
 def declare_synchronize() -> None:
-    """Raise if the host may not wait for the device now."""
+    """Count that the host waits for the device; raise if it may not now."""
+    global waits
+    waits += 1
     if not synchronize:
         raise DeviceSynchronized(
             "Device synchronization was detected while disallowed."
