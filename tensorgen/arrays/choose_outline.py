@@ -28,6 +28,7 @@ from tensorgen.arrays.outline import (
 from tensorgen.arrays.statements import Release
 from tensorgen.arrays.units import Units, mentioned
 from tensorgen.prices.thresholds import (
+    LINES_AT_A_GLANCE,
     LINES_OF_A_FUNCTION,
     LINES_SAVED,
     MOST_OUTPUTS,
@@ -143,7 +144,8 @@ class _Task:
             name: other
             for name, own in self.asked.items()
             for other in own.within
-            if self.lines_before([name]) > LINES_SAVED and self.is_as_good(name, other)
+            if self.lines_before([name]) > LINES_AT_A_GLANCE
+            and self.is_as_good(name, other)
         }
 
     def is_as_good(self, name: str, other: str, way: _Way | None = None) -> bool:

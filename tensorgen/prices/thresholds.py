@@ -132,6 +132,8 @@ CALLS_SAVED = 1
 """What repeats more statements of a private function than so many calls it."""
 LINES_SAVED, SHARE_OF_LINES = 3, 0.9
 """At least so many fewer lines there must be, and at most such a share of them left."""
+LINES_AT_A_GLANCE = 6
+"""A function of no more lines stands for itself, and is read of no other."""
 
 
 def are_hinted(hints: Container[str], dims: Iterable[Dim]) -> bool:

@@ -10,14 +10,21 @@ from tests.made import generate, load
 LAYERS = """
 tensorgen: 1
 dims: {m: 400, d: 30, h: 40}
-inputs: {W: [d, h], v: [h], X: [m, d], y: [m], lam: {shape: [], default: 0.5}}
+inputs:
+  W: [d, h]
+  U: [h, h]
+  v: [h]
+  X: [m, d]
+  y: [m]
+  lam: {shape: [], default: 0.5}
 functions:
   f:
     where: |
       a = tanh(X @ W)
-      r = a @ v - y
+      b = tanh(a @ U)
+      r = b @ v - y
     expr: sum(r**2) + lam * sum(v**2)
-    wrt: [W, v]
+    wrt: [W, U, v]
     emit: [value, gradient]
 """
 IMPLICIT = """
@@ -28,27 +35,30 @@ unknowns:
     shape: [n]
     equation: A.T @ (A @ x) + x + x**3 - t
 functions:
-  f: {expr: sum((A @ (x - z))**2), wrt: t, emit: [value, gradient]}
+  f:
+    expr: sum(sqrt(1 + (A @ (x - z))**2)) + sum(exp(-x**2) * z) + sum(x * t)
+    wrt: t
+    emit: [value, gradient]
 """
 
 
 def test_a_gradient_is_the_second_result_of_value_and_gradient() -> None:
     text = generate(LAYERS)
-    assert "return f_value_and_grad(W, v, X, y, lam=lam)[1]" in text
+    assert "return f_value_and_grad(W, U, v, X, y, lam=lam)[1]" in text
     module = load(LAYERS)
     rng = np.random.default_rng(1)
-    point = [rng.normal(size=s) for s in ((3, 4), 4, (5, 3), 5)]
+    point = [rng.normal(size=s) for s in ((3, 4), (4, 4), 4, (5, 3), 5)]
     value, both = module.f_value_and_grad(*point, lam=2.0)
     found = module.f_grad(*point, lam=2.0)
     assert type(found) is type(both)
     for own, x in zip(found, both, strict=True):
         assert np.array_equal(own, x)
     step = 1e-6
-    point[1] = point[1] + step * np.eye(4)[0]
+    point[2] = point[2] + step * np.eye(4)[0]
     more = module.f(*point, lam=2.0)
     assert (more - value) / step == pytest.approx(both.v[0], rel=1e-4)
     with pytest.raises(ValueError, match=r"v: expected shape \(h,\) = \(4,\)"):
-        module.f_grad(point[0], np.ones(3), *point[2:])
+        module.f_grad(*point[:2], np.ones(3), *point[3:])
 
 
 def test_what_callers_say_of_solutions_is_handed_on() -> None:
