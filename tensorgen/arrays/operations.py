@@ -410,18 +410,8 @@ class Call:
 
 
 Leaf = Variable | Number | Truth | Constant | Size
-Entrywise = (
-    Multiply
-    | Add
-    | Power
-    | Conjunction
-    | Compare
-    | Elementwise
-    | Bundle
-    | AsFloat
-    | Python
-    | FloatPower
-)
+Arithmetic = Multiply | Add | Power | Conjunction | Compare
+Entrywise = Arithmetic | Elementwise | Bundle | AsFloat | Python | FloatPower
 Contraction = (
     MatMul
     | Outer

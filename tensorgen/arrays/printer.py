@@ -75,14 +75,7 @@ from tensorgen.arrays.operations import (
     View,
     Windows,
 )
-from tensorgen.arrays.places import (
-    At,
-    Entries,
-    Mark,
-    Part,
-    Slice,
-    expanded,
-)
+from tensorgen.arrays.places import At, Entries, Mark, Part, Slice, expanded
 from tensorgen.arrays.templates import Level, Template, Text, template
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS

@@ -167,6 +167,8 @@ class _User:
         known = {**values, "v": v, "d": v, "lagrange": lagrange}
         # Over blocks it is a class of the module; samples are like it.
         for part in sorted({*_public(type(problem))} - {"pack", "over", "sample"}):
+            if getattr(getattr(type(problem), part), "__name__", part) != part:
+                continue  # another name of a method
             told = f"{name}.{part}"
             method = self.tried(told, partial(getattr, problem, part))
             if callable(method):
@@ -272,7 +274,10 @@ def _directions(value: Value) -> Sequence[tuple[int, ...]]:
     return found
 
 
-OF_SCIPY = ("tocsr", "tocsc", "as_linear_operator", "bounds", "scipy_constraints")
+OF_SCIPY = (
+    *("tocsr", "tocsc", "as_linear_operator"),
+    *("bounds", "scipy_constraints", "minimize_args"),
+)
 """What hands on to SciPy what was computed."""
 
 OF_MATRICES = (

@@ -30,6 +30,7 @@ from tensorgen.emit.point_classes import (
 )
 from tensorgen.emit.row_blocks import Over
 from tensorgen.emit.text import docstring, paragraph, words
+from tensorgen.ir.dims import Dim
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class Problem:
     flat vector; where their shapes follow neither from the data nor from its size,
     `pack` leaves them, `packs`. `checks` are for what only a point knows,
     which finds what `solving` says, `warm` from the last point. It `widens` its data
-    for vectors of a wider dtype. A class of its own is `over` blocks of rows.
+    for vectors of a wider dtype. Methods have the names of `scipy`, too; some are
+    arguments where it is `minimized`. A class of its own is `over` blocks of rows.
     """
 
     name: str
@@ -67,6 +69,8 @@ class Problem:
     jacobian: str | None
     has_gradient: bool
     has_hvp: bool
+    scipy: dict[str, str]
+    minimized: dict[str, str]
     has_places: bool = False
     over: Over | None = None
 
@@ -88,6 +92,7 @@ def problem(
     hessian, jacobian = bound.method(HESSIAN), bound.method(JACOBIAN)
     name = PROBLEM.public_name(bound.function)
     dims = next(part.dims for part in bound.methods if part.kind is VALUE)
+    scipy = _scipy(bound, dims) if backend_name == "numpy" else {}
     warm = free_name("before", bound) if solved and not rows.packs else ""
     return Problem(
         name=name,
@@ -115,8 +120,19 @@ def problem(
         jacobian=None if jacobian is None else annotation(bound, jacobian),
         has_gradient=bound.method(GRADIENT) is not None,
         has_hvp=bound.constant or bound.method(HVP) is not None,
+        scipy=scipy,
+        # Products instead of Hessians, which would become dense.
+        minimized={} if dims else {x: own for x, own in scipy.items() if x != "hess"},
         over=over,
     )
+
+
+def _scipy(bound: BoundFunction, dims: tuple[Dim, ...]) -> dict[str, str]:
+    """Return methods by the names that SciPy has for them."""
+    slope = JACOBIAN if dims else GRADIENT
+    names = {"fun": VALUE, "jac": slope, "hess": HESSIAN, "hessp": HVP}
+    found = {x: kind.name for x, kind in names.items() if bound.method(kind)}
+    return found | ({"hessp": HVP.name} if bound.constant else {})
 
 
 def _docstring(bound: BoundFunction, unknowns: list[Parameter]) -> str:

@@ -129,6 +129,16 @@ functions:
   f: {expr: sum(exp(B @ x)), wrt: x, emit: [value, hessian, 3, jvp]}
   g: {expr: B @ sin(x), wrt: x, emit: [jacobian, vjp]}
 """,
+    "constrained": """
+inputs: {x: [n], c: [n], least: scalar}
+functions:
+  f: sum(exp(c * x))
+  g: x[1:] * x[:-1]
+problem:
+  minimize: f
+  variables: {x: {lower: least}}
+  constraints: {g: {lower: 1, upper: 2}}
+""",
     "band": """
 inputs: {x: [n], c: [n]}
 functions:
