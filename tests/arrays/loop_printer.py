@@ -405,8 +405,8 @@ class Loops:
             case op.Listed(shape=dims):
                 text = "0"
                 for k, part in enumerate(args):
-                    own = self.entry(part, ())
-                    text = f"({flat(at, dims)} == {k} ? {own} : {text})"
+                    number = self.entry(part, ())
+                    text = f"({flat(at, dims)} == {k} ? {number} : {text})"
                 return text
             case op.Clip(last=last):
                 return f"fmin(fmax({self.entry(args[0], at)}, 0), {size(last)})"
