@@ -402,16 +402,12 @@ class Loops:
                     text = f"({at[axis]} >= {begin} ? {self.entry(part, own)} : {text})"
                     start += part.dims[axis]
                 return text
-            case op.Listed(shape=dims):
-                text = "0"
-                for k, part in enumerate(args):
-                    number = self.entry(part, ())
-                    text = f"({flat(at, dims)} == {k} ? {number} : {text})"
-                return text
             case op.Clip(last=last):
                 return f"fmin(fmax({self.entry(args[0], at)}, 0), {size(last)})"
             case op.AsArray() | op.Unbox() | op.Copy():
                 return self.entry(args[0], at)
+            case op.Listed():  # text alone, of what is stored entry by entry
+                raise Unprintable("a list")
 
 
 def flat(at: Indices, dims: Sequence[Dim]) -> str:
