@@ -1,8 +1,7 @@
 """Array programs as scalar loops in C: a backend that has nothing of NumPy's.
 
-Every entry is an expression of entries of variables; what sums is a loop that stands
-before the expression. What calls a library (factorisations, helpers) raises
-`Unprintable`.
+Every entry is an expression of entries of variables; what sums is a loop before the
+expression. What calls a library (factorisations, helpers) raises `Unprintable`.
 """
 
 from __future__ import annotations
@@ -406,8 +405,8 @@ class Loops:
                 return f"fmin(fmax({self.entry(args[0], at)}, 0), {size(last)})"
             case op.AsArray() | op.Unbox() | op.Copy():
                 return self.entry(args[0], at)
-            case op.Listed():  # text alone, of what is stored entry by entry
-                raise Unprintable("a list")
+            case op.Listed():
+                raise Unprintable("a list is text alone")
 
 
 def flat(at: Indices, dims: Sequence[Dim]) -> str:
