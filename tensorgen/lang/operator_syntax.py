@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from fractions import Fraction
 
 from tensorgen.errors import Mark, Span, suggest
@@ -52,6 +53,8 @@ _DIVISIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.FloorDiv: ("//", "floor_divide"),
     ast.Mod: ("%", "mod"),
 }
+_SCALES_OF_PI = (0.5, 1, 2, 4)
+"""Who writes so many times pi out in all digits gets it under its name."""
 _SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -110,6 +113,10 @@ def _constant(e: Statement, tree: ast.Constant) -> Array | None:
         message = "this number is outside the range of float64"
         e.fault(message, tree, hint="infinity is written inf")
         return None
+    for scale in _SCALES_OF_PI:  # by so much, no digit changes
+        if value == scale * math.pi:
+            constant = Array(e.build.graph.named_constant("pi"))
+            return times(e.build, [constant], Fraction(scale))
     return number(e.build, exact)
 
 

@@ -234,6 +234,8 @@ def test_what_a_weight_of_zero_hides_leaves_no_trace_in_a_share() -> None:
         ("s", "s**2 / s**2 + s", "1 + s"),
         ("s", "exp(s - logaddexp(s, t))", "sigmoid(s - t)"),
         ("s", "exp(3 * log_sigmoid(s))", "sigmoid(s)**3"),
+        ("s", "sin(3.141592653589793 * s)", "sin(pi * s)"),
+        ("s", "cos(s / 6.283185307179586)", "cos(s / (2 * pi))"),
         ("s", "exp(3 * log_ndtr(s))", "ndtr(s)**3"),
         ("s", "xlogy(t, exp(s))", "t * s"),
         ("s", "xlogy(t, sigmoid(s))", "t * log_sigmoid(s)"),
