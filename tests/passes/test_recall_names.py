@@ -111,3 +111,22 @@ def test_cotangents_keep_their_names_when_products_are_grouped_anew() -> None:
 
 def test_jacobians_keep_their_names_where_only_blocks_are_computed() -> None:
     assert "jac_turned = " in tensorgen.generate(MOVED)
+
+
+FORWARD = """
+tensorgen: 1
+inputs: {A: [k, k], B: [T, k]}
+functions:
+  f:
+    where: |
+      a[0] = B[0]
+      a[t + 1, j] = logsumexp(A[i, j] + a[t, i], i) + B[t + 1, j]
+    expr: logsumexp(a[-1])
+    wrt: A
+    emit: [gradient]
+"""
+
+
+def test_rows_of_steps_are_called_after_what_is_in_them() -> None:
+    text = tensorgen.generate(FORWARD)
+    assert "exp_values[t] = exp_shifted" in text and "kept" not in text

@@ -81,7 +81,8 @@ def _kept(
     seen.add(better)
     rows = {x: better.made(graph, first + k) for k, x in enumerate(nodes)}
     for node, row in rows.items():
-        graph.suggest(row, _word(graph, node))
+        if word := _word(graph, node):
+            graph.suggest(row, word)
     known = {at: rows[node] for node, at in outside.items()}
     new: dict[Node, Node] = {}
     for node in topological(roots):
@@ -118,9 +119,9 @@ def is_work(graph: Graph, node: Node) -> bool:
 
 
 def _word(graph: Graph, node: Node) -> str:
-    """What rows are called after."""
+    """What rows are called after, if a step has a word for it."""
     told = (graph.names, graph.suggestions, graph.derived)
-    return next((names[node] for names in told if node in names), "kept")
+    return next((names[node] for names in told if node in names), "")
 
 
 class _Steps:
