@@ -8,7 +8,7 @@ import pytest
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Ref
-from tensorgen.operators.scalar import apply, ref, times
+from tensorgen.operators.scalar import apply, power, ref, times
 from tensorgen.operators.stable import StableForms
 from tensorgen.operators.stable.match import negative
 
@@ -32,3 +32,12 @@ def test_what_is_summed_in_an_exponential_leaves_shares() -> None:
     t = log_of_sum(graph)
     factors = [apply(graph, "exp", t), apply(graph, "sigmoid", negative(graph, t))]
     assert times(graph, *factors) == apply(graph, "sigmoid", t)
+
+
+@pytest.mark.parametrize("k", [Fraction(1), Fraction(3, 2), Fraction(2)])
+def test_exponentials_of_its_logarithm_are_its_powers(k: Fraction) -> None:
+    graph = Graph(StableForms())
+    t = ref(graph.input("t", ("n",)))
+    log, s = (apply(graph, name, t) for name in ("log_sigmoid", "sigmoid"))
+    whole = apply(graph, "exp", times(graph, log, coefficient=k))
+    assert whole == power(graph, s, k)
