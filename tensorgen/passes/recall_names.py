@@ -112,7 +112,7 @@ def _of_multiples(
     graph: Graph, node: Node, along: Mapping[str, Sequence[Node]]
 ) -> Iterator[str]:
     """Yield words for a derivative times a size or a scalar input, or over one."""
-    keys = _keys(_direction(graph, node)) if node.order else ()
+    keys = _keys(_direction(graph, node))
     for other in dict.fromkeys(x for key in keys for x in along.get(key, ())):
         ratio = _norm(graph, node), _norm(graph, other)
         if None in ratio or node.dims != other.dims:

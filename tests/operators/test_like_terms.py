@@ -28,6 +28,7 @@ MPC = goldens.FOLDER.parents[1] / "examples" / "gallery" / "mpc.yaml"
         ("y + w", "v.copy()"),
         ("v - w / 2 + y", "2 * v - 1.5 * w"),
         ("v * (1 + sum(1, i=range(n - 1)))", "n * v"),
+        ("v * (1 + 1.5 * sum(1, i=range(n - 1)))", "(1 + 1.5 * (n - 1)) * v"),
     ],
 )
 def test_a_sum_has_no_like_terms(expr: str, written: str) -> None:

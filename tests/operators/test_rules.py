@@ -20,7 +20,7 @@ from tensorgen.ir.nodes import Ref
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.references.rows import FUNCTIONS
 from tensorgen.operators.references.rows import OPERATORS as REFERENCE
-from tensorgen.operators.scalar import added, apply, build, times, total
+from tensorgen.operators.scalar import added, apply, build, power, times, total
 from tensorgen.operators.stable import StableForms, rules
 from tensorgen.operators.stable.rules import NUMBERS, Rule, groups
 from tensorgen.verify.interpret import evaluate
@@ -321,3 +321,11 @@ def test_what_is_no_pattern_is_refused() -> None:
 def tree(text: str) -> ast.expr:
     """An expression."""
     return ast.parse(text, mode="eval").body
+
+
+@pytest.mark.parametrize("k", [-3, -1, 3, 5])
+def test_odd_powers_of_absolute_values_have_their_signs_back(k: int) -> None:
+    graph = Graph(StableForms())
+    x = Ref(graph.input("x", ("n",)), (0,))
+    raised = power(graph, apply(graph, "abs", x), k)
+    assert times(graph, raised, apply(graph, "sign", x)) == power(graph, x, k)

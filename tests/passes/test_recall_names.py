@@ -68,6 +68,19 @@ def test_negatives_are_called_so() -> None:
     )
 
 
+@pytest.mark.parametrize("scalar", ["s", "n"])
+@pytest.mark.parametrize(("power", "word"), [(2, "{}_d_z"), (0, "d_z_over_{}")])
+def test_multiples_by_a_scalar_or_size_of_theirs_are_called_so(
+    power: int, word: str, scalar: str
+) -> None:
+    def scaled(g: Graph, x: Node, y: Node) -> tuple[Node, Node]:
+        s = (g.input("s", ()) if scalar == "s" else g.size(x.dims[0])), ()
+        core = difference(g, x, y), (0,)
+        return g.product((0,), [core, s]), g.product((0,), [core, *power * [s]])
+
+    assert recalled(scaled) == word.format(scalar)
+
+
 def test_what_stands_on_a_diagonal_is_called_as_the_whole() -> None:
     def diagonal(g: Graph, x: Node, y: Node) -> tuple[Node, Node]:
         sizes, tied = dict.fromkeys((0, 1), x.dims[0]), [delta({0: 1, 1: -1})]

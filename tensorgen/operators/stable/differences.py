@@ -229,15 +229,13 @@ def _count(graph: Graph, ref: Ref) -> Factors:
 def _quotient(
     graph: Graph, first: Factors, second: Factors, difference: Powers
 ) -> list[Term] | None:
-    """c * A * b**p - k * A * u * b**(p - 1), where b - u has a term less; p not 1.
+    """c * A * b**p - k * A * u * b**(p - 1), where b - u has a term less.
 
     It is (c - k) * A * b**p + k * A * (b - u) * b**(p - 1). Where k is less than c, no
     digit is lost but in the derivative; so of quotients, whose p is at most 0.
     """
     for base, e in difference.items():
         if e != 1 or not isinstance(base, Ref) or not isinstance(base.node, Sum):
-            continue
-        if not second.powers.get(base, 0):
             continue
         extra = {ref: -d for ref, d in difference.items() if ref != base}
         found = _without(graph, base, extra)

@@ -75,6 +75,19 @@ functions:
     assert ", 1)" not in body.partition("\n\n\n")[0]
 
 
+def test_rows_left_out_may_be_infinite_where_a_function_of_them_is_not() -> None:
+    inputs = "x: scalar, y: [n], Y: [n, n], M: [n, n]"
+    rows = "sum(where(M > 0, (x*y[:, None] - Y)**2, 0))"
+    module = load(f"{rows} + x**2*sum(exp(-y))", "", inputs)
+    y, Y, M = np.array([1, 2, np.inf]), DISTANCES[:3, :3], np.ones((3, 3))
+    M[2] = 0
+    gaps, damped = 1.5 * y[:2, None] - Y[:2], np.exp(-y).sum()
+    value, slope, hessian = module.f_value_grad_hess(1.5, y, Y, M)  # type: ignore[attr-defined]
+    assert value == pytest.approx((gaps**2).sum() + 1.5**2 * damped)
+    assert slope == pytest.approx(2 * (gaps.T @ y[:2]).sum() + 3 * damped)
+    assert hessian.dense() == pytest.approx(6 * (y[:2] ** 2).sum() + 2 * damped)
+
+
 STANDING = """tensorgen: 1
 inputs: {v: [n], z: [n], X: [m, n], y: [n]}
 functions:

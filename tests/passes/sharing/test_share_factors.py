@@ -42,6 +42,16 @@ def test_an_elementwise_product_of_several_contractions_is_made_once() -> None:
     assert share_factors(Context(graph, CostModel({"n": 2})), roots) == roots
 
 
+def test_three_factors_of_several_contractions_are_one_array() -> None:
+    graph = Graph()
+    K, D, L = (graph.input(name, ["n", "n"]) for name in "KDL")
+    x, y = (graph.input(name, ["n"]) for name in "xy")
+    roots = [graph.einsum("ij,ij,ij,j->i", K, D, L, v) for v in (x, y)]
+    shared = share_factors(Context(graph), roots)
+    whole = graph.einsum("ij,ij->ij", graph.einsum("ij,ij->ij", K, D), L)
+    assert shared == [graph.einsum("ij,j->i", whole, v) for v in (x, y)]
+
+
 def test_diagonals_are_no_pairs() -> None:
     graph = Graph()
     K, D = (graph.input(name, ["n", "n"]) for name in "KD")

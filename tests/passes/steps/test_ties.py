@@ -6,6 +6,7 @@ once, differ in last digits, so that no entry would equal the largest.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,15 @@ WAYS = {
 }
 
 
+def spec(rate: str, way: str) -> str:
+    where = WAYS[way].replace("\n", "\n      ")
+    return SPEC.format(rate=RATES[rate], where=where)
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("rate", RATES)
 def test_slopes_of_largest_entries_of_steps(rate: str, way: str) -> None:
-    where = WAYS[way].replace("\n", "\n      ")
-    module = tensorgen.load(SPEC.format(rate=RATES[rate], where=where))
+    module = tensorgen.load(spec(rate, way))
     rng = np.random.default_rng(5)
     shapes = {"x0": (3,), "p": (3,), "A": (3, 3), "F": (6, 3)}
     given: dict[str, Any] = {x: rng.normal(size=own) / 2 for x, own in shapes.items()}
@@ -64,3 +69,10 @@ def test_slopes_of_largest_entries_of_steps(rate: str, way: str) -> None:
     np.testing.assert_allclose(
         product, (ends[0] - ends[1]) / 2e-6, rtol=1e-5, atol=1e-6
     )
+
+
+def test_both_sides_of_a_comparison_are_kept_or_neither() -> None:
+    text = tensorgen.generate(spec("by rows", "one").replace(", hvp", ""))
+    sides = re.findall(r"(\w+)(?:\[.*\])? == (\w+)", text)
+    kept = [{side.startswith("kept") for side in both} for both in sides]
+    assert {True} in kept and {True, False} not in kept
