@@ -24,6 +24,7 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.moment_words import moment_words
+from tensorgen.operators.recurrences.recurrence import made_in_steps
 from tensorgen.operators.sum_words import sum_words
 from tensorgen.operators.word_shapes import (
     POWERS,
@@ -84,7 +85,7 @@ def whole(node: Node, name_of: NameOf, depth: int) -> Iterator[str]:
             yield from _of_product(node, factor)
         case Sum(terms=terms):
             yield from sum_words(terms, word)
-        case Call(operator=operator):
+        case Call(operator=operator) if not made_in_steps(node):
             row = OPERATORS[operator]
             if node.args and (arg := word(node.args[row.named_by])):
                 yield f"{row.word or operator}_{arg}"

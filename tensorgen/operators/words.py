@@ -25,11 +25,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
-from tensorgen.operators.recurrences.recurrence import (
-    Recurrence,
-    is_recurrence,
-    result_of,
-)
+from tensorgen.operators.recurrences.recurrence import made_in_steps
 from tensorgen.operators.sum_words import is_joined
 from tensorgen.operators.whole_words import (
     function_word,
@@ -115,18 +111,9 @@ def _form(node: Node) -> str:
             return f"{ELEMENTWISE[function].word or function}_{{}}"
         case Call(operator=operator):
             word = OPERATORS[operator].word or operator
-            return "" if _of_a_step(node) else f"{word}_{{}}"
+            return "" if made_in_steps(node) else f"{word}_{{}}"
         case _:
             return ""
-
-
-def _of_a_step(node: Node) -> Node | None:
-    """What each step makes of the rows that a node is, beside its states."""
-    if not is_recurrence(node):
-        return None
-    steps, (result, _) = Recurrence.of(node).steps, result_of(node)
-    made = result - len(steps.states)
-    return steps.made[made] if made >= 0 else None
 
 
 def _divides(node: Node) -> bool:
@@ -236,7 +223,7 @@ def kind(node: Node) -> str:
                 "ratio" if any(_divides(x.node) for x in node.factors) else "weighted"
             )
         case Call(operator=operator):
-            own = _of_a_step(node)
+            own = made_in_steps(node)
             return kind(own) if own else OPERATORS[operator].word or operator
         case Iota():
             return "positions"

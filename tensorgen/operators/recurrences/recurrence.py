@@ -199,6 +199,15 @@ def result_of(call: Call) -> tuple[int, bool]:
     return cast(int, call.param("result")), cast(bool, call.param("whole"))
 
 
+def made_in_steps(node: Node) -> Node | None:
+    """What each step makes of the rows that a node is, which are no state's."""
+    if not is_recurrence(node):
+        return None
+    steps, (result, _) = cast(Steps, node.param("steps")), result_of(node)
+    made = result - len(steps.states)
+    return steps.made[made] if made >= 0 else None
+
+
 def name_of(graph: Graph, whole: Recurrence, state: int) -> str | None:
     """What a state is called."""
     for node in (whole.history(graph, state), whole.last(graph, state)):
