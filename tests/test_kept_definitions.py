@@ -104,7 +104,7 @@ def arguments(kind: type[np.floating[Any]] = np.float64) -> dict[str, Any]:
 def test_a_definition_and_its_adjoint_are_functions_that_steps_call() -> None:
     found = text(DEFINED)
     assert found.count("def _rate(") == found.count("def _rate_vjp(") == 1
-    loops = found.partition("def _loss_grad(")[2].partition("for t in")[2]
+    loops = found.partition("def loss_value_and_grad(")[2].partition("reversed(")[2]
     assert loops.partition("return")[0].count("_rate_vjp(") == 2
     assert len(found.splitlines()) < len(text(WRITTEN).splitlines())
 

@@ -86,7 +86,9 @@ def outlined(
     if cut is not None:
         forms = Forms(cut, whole, places, freed, frozenset(fixed))
     task = _Task(asked, sizes, inputs, built)
-    found = [(within, task.best(forms, within)) for within in (task.within, {})]
+    plain = task.best(forms, {})
+    within = task.within(plain)
+    found = [(within, task.best(forms, within)), ({}, plain)]
     within, best = min(found, key=lambda one: task.left(*one))
     if best is None and not within:
         return None
@@ -137,14 +139,17 @@ class _Task:
         slow = (not self.is_as_good(x, y, best) for x, y in within.items())
         return None if any(slow) else best
 
-    @cached_property
-    def within(self) -> dict[str, str]:
-        """The functions of many lines that others return as well, with these."""
+    def within(self, plain: _Way | None) -> dict[str, str]:
+        """The functions that others return as well, with these.
+
+        Those of few lines stand for themselves, unless they would be cut.
+        """
+        cut = {} if plain is None else plain.fitting
         return {
             name: other
             for name, own in self.asked.items()
             for other in own.within
-            if self.lines_before([name]) > LINES_AT_A_GLANCE
+            if (name in cut or self.lines_before([name]) > LINES_AT_A_GLANCE)
             and self.is_as_good(name, other)
         }
 

@@ -224,7 +224,9 @@ def kind(node: Node) -> str:
             )
         case Call(operator=operator):
             own = made_in_steps(node)
-            return kind(own) if own else OPERATORS[operator].word or operator
+            if own:  # of sums and products there are many
+                return kind(own) if isinstance(own, Map) else "kept"
+            return OPERATORS[operator].word or operator
         case Iota():
             return "positions"
         case Input(name=name):

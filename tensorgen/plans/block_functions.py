@@ -96,7 +96,12 @@ def _private(op: Called, backend: Backend) -> Private:
         op.sizes,
         op.about,
         tuple(outputs),
-        replace(body_of(text, backend), lines=(*text.lines, last), returns=()),
+        replace(
+            body_of(text, backend),
+            lines=(*text.lines, last),
+            returns=(),
+            needs_dtype=op.typed,  # as it is called
+        ),
     )
 
 

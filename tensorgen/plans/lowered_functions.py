@@ -140,13 +140,12 @@ class Made:
 
     def returned_by(self, others: Mapping[str, Made]) -> Iterator[str]:
         """Yield the names of functions of the same arguments that return its result
-        and another."""
-        if len(self.words) != 1 or len(self.forms) > 1:
+        behind another."""
+        if len(self.forms) > 1:
             return
         for name, other in others.items():
             if (
-                {*self.words} < {*other.words}
-                and len(other.words) == 2
+                other.words[1:] == self.words
                 and len(other.forms) == 1
                 and other.function.arguments == self.function.arguments
                 and (other.planned.undivided is None)

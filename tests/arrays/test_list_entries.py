@@ -116,7 +116,7 @@ functions:
 
 
 def test_a_gradient_by_parameters_has_the_type_of_these() -> None:
-    assert "np.array(" in generate(SCALES).partition("def f_grad")[2]
+    assert "np.array(" in generate(SCALES).partition("def f_value_and_grad")[2]
     module = load(SCALES)
     rng = np.random.default_rng(0)
     for dtype in (np.float32, np.float64):
