@@ -144,7 +144,11 @@ class _Task:
 
         Those of few lines stand for themselves, unless they would be cut.
         """
-        cut = {} if plain is None else plain.fitting
+        cut: Collection[str] = ()
+        if plain is not None:
+            results = {name: self.asked[name].results for name in plain.fitting}
+            pieces = {x: plain.outline.called(own) for x, own in results.items()}
+            cut = [x for x, own in pieces.items() if not all(map(is_brief, own))]
         return {
             name: other
             for name, own in self.asked.items()
