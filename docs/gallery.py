@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import io
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -130,8 +131,13 @@ def told(spec: Path, function: str) -> str:
 
 
 def quoted(module: Any, function: str) -> str:
-    """Return a function of a module, of its docstring only the first line."""
+    """Return a function of a module, of its docstring only the first line.
+
+    Of one that is read of the results of another, that one.
+    """
     source = inspect.getsource(getattr(module, function))
+    if read := re.search(r"^    return (\w+)\(.*\)\[1\]\n*\Z", source, re.MULTILINE):
+        return quoted(module, read[1])
     text = black.format_str(source, mode=MODE)
     (node,) = (one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef))
     docstring, start = node.body[0], node.body[1]
