@@ -24,6 +24,7 @@ FEW, MANY = 6, 80
 """Random programs that are read each time, and where there is time."""
 SEVERAL = {
     ("arthritis", "np.broadcast_to"): "each copy is changed by itself",
+    ("cart_pole", "np.broadcast_to"): "each copy is changed by itself",
     ("options", "1 / vol_sqrt_time"): "one over a number",
     ("options", "implied ** 2"): "the square of a number",
     ("optimal_control", "1 + 0.5 * h_friction"): "a number that has no word",

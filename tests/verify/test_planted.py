@@ -141,7 +141,7 @@ def test_planted_faults_are_found(name: str) -> None:
 @pytest.mark.thorough
 def test_few_escape() -> None:
     count = sum(len(planted(text_of(x), x, every)) for x, every in MODULES.items())
-    assert count >= 225 and len(ESCAPED) <= 5
+    assert count >= 220 and len(ESCAPED) <= 5
 
 
 def test_which_faults_are_drawn_depends_on_nothing_but_themselves() -> None:
