@@ -42,26 +42,33 @@ def listed(code: Code, kept: Collection[str] = ()) -> Code:
 
     What is returned alone needs no name, but for names that are `kept`.
     """
-    lines = [*code.statements]
-    for line in code.statements:
-        if isinstance(line, Let) and line.value.order in (1, 2):
-            lines = _with_list(lines, lines.index(line)) or lines
+    lines, place = [*code.statements], 0
+    while place < len(lines):
+        shape = _shape(lines[place])
+        found = _with_list(lines, place, shape) if shape else None
+        lines, place = found or lines, place + (found is None)
     if len(code.returns) == 1 and lines and isinstance(last := lines[-1], Let):
-        (found,) = code.returns
-        alone = isinstance(found.op, Variable) and found.op.name == last.name
+        (value,) = code.returns
+        alone = isinstance(value.op, Variable) and value.op.name == last.name
         if alone and isinstance(last.value.op, Listed) and last.name not in kept:
             return replace(code, statements=tuple(lines[:-1]), returns=(last.value,))
     return replace(code, statements=tuple(lines))
 
 
-def _with_list(lines: Sequence[Statement], first: int) -> list[Statement] | None:
+def _shape(line: Statement) -> list[int]:
+    """The sides of a small vector or matrix that a statement begins, if it does."""
+    dims = line.value.dims if isinstance(line, Let) else ()
+    shape = [int(dim.constant) for dim in dims if dim.constant is not None]
+    fits = 1 <= len(shape) == len(dims) <= 2 and 1 < prod(shape) <= MOST_LISTED
+    return shape if fits else []
+
+
+def _with_list(
+    lines: Sequence[Statement], first: int, shape: Sequence[int]
+) -> list[Statement] | None:
     """The statements in which an array that one begins is a list; None if it cannot."""
     begun = lines[first]
     assert isinstance(begun, Let)
-    sides = [dim.constant for dim in begun.value.dims]
-    shape = [int(side) for side in sides if side is not None]
-    if not 1 <= len(shape) == len(sides) <= 2 or not 1 < prod(shape) <= MOST_LISTED:
-        return None
     how: Change = "=" if is_zero(begun.value) else "+="
     entries: dict[tuple[int, ...], Array] = {}
     others: list[Statement] = []
