@@ -3,7 +3,8 @@
 Counted are the calls of CuPy by each function of the examples that launch something, on
 the stand-in of the tests; a view is none, and a kernel is one. Before are those of the
 same modules without kernels. What the host waits for is counted too: checks of index
-arrays, of solutions, and what a loop asks for. It writes benchmarks/results/launches.txt.
+arrays, of solutions, and what a loop asks for. The table is
+benchmarks/results/launches.txt.
 """
 
 from __future__ import annotations
