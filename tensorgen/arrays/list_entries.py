@@ -57,7 +57,9 @@ def listed(code: Code, kept: Collection[str] = ()) -> Code:
 
 def _shape(line: Statement) -> list[int]:
     """The sides of a small vector or matrix that a statement begins, if it does."""
-    dims = line.value.dims if isinstance(line, Let) else ()
+    if not isinstance(line, Let) or line.value.kind != "float":
+        return []  # entries of index arrays stay integers
+    dims = line.value.dims
     shape = [int(dim.constant) for dim in dims if dim.constant is not None]
     fits = 1 <= len(shape) == len(dims) <= 2 and 1 < prod(shape) <= MOST_LISTED
     return shape if fits else []

@@ -104,6 +104,13 @@ def test_what_is_added_to_or_left_out_is_no_list() -> None:
         assert listed(Code(lines, (a,))).statements == lines
 
 
+def test_places_stay_integers() -> None:
+    begun = Let("y", array(Fill(VECTOR, 0, "int")))
+    i, j = (variable(x, (), "int") for x in "ij")
+    lines = begun, store(i, 0), store(j, 1)
+    assert listed(Code(lines, (a,))).statements == lines
+
+
 SCALES = """
 tensorgen: 1
 inputs: {p: [2], x: [n], y: [n]}

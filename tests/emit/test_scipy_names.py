@@ -93,6 +93,7 @@ functions:
     emit: [problem]
 """
     p = loaded(text).FProblem(jac=np.ones(2), hessp=np.ones(2), minimize_args=2)
+    # As near as Newton-CG ends by default.
     found = minimize(x0=np.zeros(3), method="Newton-CG", **p.minimize_args())
     assert_allclose(found.x, [1, 1, 0.5], atol=1e-4)
 
@@ -122,6 +123,7 @@ def test_methods_of_scipy_minimise_by_the_arguments(method: str) -> None:
     v = np.zeros(5)
     for _ in range(10):
         v = v - q.hessian(v).solve(q.gradient(v))
+    # As near as the methods end where they are given no tolerance.
     assert_allclose(found.x, v, atol=1e-4)
 
 
@@ -180,7 +182,7 @@ def test_a_constrained_problem_is_arguments_of_minimize() -> None:
     found = minimize(
         x0=[1, 5, 5, 1], method="trust-constr", options=options, **arguments
     )
-    assert_allclose(found.x, OPTIMUM, atol=1e-4)
+    assert_allclose(found.x, OPTIMUM, atol=1e-4)  # an interior point stays inside
     assert found.constr_violation < 1e-7
 
 
