@@ -12,7 +12,7 @@ otherwise. Sums and maps know output labels only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
@@ -320,6 +320,24 @@ def _walked(roots: Sequence[Node], known: Collection[Node]) -> list[Node]:
             order[node] = None
         stack.pop()
     return list(order)
+
+
+def unknown(what: object, root: Node) -> Iterator[Node]:
+    """Yield the nodes below `root` of which `what` is not known, operands first.
+
+    It has to be known of each before the next is asked for; nothing is looked at below
+    a node of which it is.
+    """
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if what not in node.known:
+            below = [c for c in node.operands if what not in c.known]
+            if below:
+                stack += below[::-1]
+                continue
+            yield node
+        stack.pop()
 
 
 def only_below(first: Node, second: Node) -> tuple[list[Node], list[Node]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
 
 from tensorgen.calculus.quotients import named_quotients
 from tensorgen.ir.nodes import Node, topological
@@ -13,7 +15,28 @@ from tensorgen.prices.thresholds import (
     GAIN_OF_LENGTH,
     SHARE_OF_LAST,
     SHARE_OF_LENGTH,
+    SHARE_WITHOUT_HOPE,
 )
+
+
+def without_hope(context: Context, plans: Sequence[Plan]) -> list[Plan]:
+    """Return plans of which those are `lost` that no later pass makes the cheapest.
+
+    They store more than another one, or cost far more where products have an order:
+    sharing has never won back half of it.
+    """
+    if len(plans) == 1:
+        return [*plans]
+    stored = [_stored(context, plan) for plan in plans]
+    costs = [
+        context.price(plan.roots) if own == min(stored) else inf
+        for plan, own in zip(plans, stored, strict=True)
+    ]
+    most = SHARE_WITHOUT_HOPE * min(costs)
+    return [
+        plan if cost <= most else replace(plan, lost=True)
+        for plan, cost in zip(plans, costs, strict=True)
+    ]
 
 
 def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
@@ -23,11 +46,13 @@ def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
     user named, or one of clearly fewer operations: they read better.
     """
 
-    def key(plan: Plan) -> tuple[bool, float]:
-        return filled_in(context, plan.roots) is not None, plan.held(context.cost)
-
-    least = min(map(key, plans))
-    prices = {k: context.price(p.roots) for k, p in enumerate(plans) if key(p) == least}
+    plans = [plan for plan in plans if not plan.lost]
+    stored = [_stored(context, plan) for plan in plans]
+    prices = {
+        k: context.price(plan.roots)
+        for k, plan in enumerate(plans)
+        if stored[k] == min(stored)
+    }
     nodes = {k: topological(plans[k].roots) for k in prices}
     # The first of equals, so that ties depend on nothing.
     # One that is `last` has to be far cheaper: functions of one formula look alike.
@@ -45,6 +70,12 @@ def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
         best = short
     recall_names(context, plans[best].roots)
     return plans[best]
+
+
+def _stored(context: Context, plan: Plan) -> tuple[bool, float]:
+    """Whether a sparse matrix is filled in for less than a result; what is stored."""
+    filled = any(not is_small for _, is_small in filled_in(context, plan.roots))
+    return filled, plan.held(context.cost)
 
 
 def _quotients(context: Context, nodes: Sequence[Node]) -> int:

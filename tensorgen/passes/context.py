@@ -97,7 +97,8 @@ class Plan:
     `parts` has the nodes of each root: itself, or the arrays that its structure in
     `tensors` keeps. `formulas` has each root in the form that reads best, `derived`
     as the calculus left it, if it has been flattened. A `last` plan has to be far
-    cheaper than others.
+    cheaper than others. What is `lost` to another one is kept for its tensors alone: no
+    pass goes on with it.
     """
 
     parts: tuple[tuple[Node, ...], ...]
@@ -105,6 +106,7 @@ class Plan:
     formulas: tuple[Node, ...]
     derived: tuple[Node, ...] = ()
     last: bool = False
+    lost: bool = False
 
     @staticmethod
     def of(roots: Sequence[Node]) -> Plan:
@@ -152,7 +154,7 @@ class Pass(Law):
     """A law for all nodes of a plan.
 
     An `optional` pass leaves the plan without it a candidate, beside another one that
-    may be `instead`. One that is not `patient` gives up after so many `steps`, and
+    may be `instead`. Of all plans after it those are `left` that may win. One that is not `patient` gives up after so many `steps`, and
     leaves the plan as it is.
     """
 
@@ -160,12 +162,13 @@ class Pass(Law):
     when: Callable[[Context, Plan], bool] = lambda context, plan: True
     optional: bool = False
     instead: Callable[[Context, Plan], list[Plan]] = lambda context, plan: []
+    left: Callable[[Context, list[Plan]], list[Plan]] = lambda context, plans: plans
     patient: bool = False
     steps: int = PASS
 
     def applied(self, context: Context, plan: Plan) -> list[Plan]:
         """The plans to go on with."""
-        if not self.when(context, plan):
+        if plan.lost or not self.when(context, plan):
             return [plan]
         run = partial(self.run, context, plan)
         attempt = context.graph.effort.attempt

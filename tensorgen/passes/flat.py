@@ -10,7 +10,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Map, Node, Product, Sum, children, once, topological
+from tensorgen.ir.nodes import (
+    Map,
+    Node,
+    Product,
+    Sum,
+    children,
+    once,
+    topological,
+    unknown,
+)
 from tensorgen.ir.patterns import Pattern, pattern_of
 from tensorgen.ir.rebuild import merged, with_operands
 from tensorgen.ir.views import opened
@@ -74,10 +83,9 @@ def _of_flat(node: Node) -> tuple[Pattern | Node, Fraction]:
 def flat(graph: Graph, root: Node) -> Node:
     """A node with products of products as one, and sums of sums."""
     with graph.without_rewrites():
-        for node in topological([root]):
-            if flat not in node.known:
-                new = {x: x.known[flat] for x in children(node)}
-                node.known[flat] = _opened(graph, with_operands(graph, node, new))
+        for node in unknown(flat, root):
+            new = {x: x.known[flat] for x in children(node)}
+            node.known[flat] = _opened(graph, with_operands(graph, node, new))
     found: Node = root.known[flat]
     return found
 

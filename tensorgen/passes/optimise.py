@@ -21,7 +21,7 @@ from functools import partial
 
 from tensorgen.ir.nodes import Node
 from tensorgen.ir.remarks import Remark
-from tensorgen.passes.choose_plan import cheapest
+from tensorgen.passes.choose_plan import cheapest, without_hope
 from tensorgen.passes.context import Context, Pass, Plan
 from tensorgen.passes.matrices.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.matrices.join_entries import join_entries
@@ -75,6 +75,7 @@ def candidates(context: Context, ways: Sequence[Sequence[Node]]) -> list[Plan]:
     plans = [Plan.of(way) for way in ways]
     for law in PASSES:
         plans = [after for plan in plans for after in law.applied(context, plan)]
+        plans = law.left(context, plans)
     return plans
 
 
@@ -317,6 +318,7 @@ PASSES = (
             r"@ \([\w.]+ @ (?:[^()+-]|\([^()]*\))*\)",
         ),
         run=_each(_ordered),
+        left=without_hope,
         patient=True,
     ),
     Pass(

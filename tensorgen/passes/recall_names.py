@@ -68,7 +68,8 @@ def _by_norm(graph: Graph, nodes: Iterable[Node]) -> dict[str, list[Node]]:
     """Nodes by what those of equal values share."""
     found: dict[str, list[Node]] = {}
     for node in nodes:
-        for key in _keys(_norm(graph, node)):
+        own = once(node, _by_norm, lambda: _keys(_norm(graph, node)))  # noqa: B023
+        for key in own:
             found.setdefault(key, []).append(node)
     return found
 

@@ -20,7 +20,7 @@ import numpy as np
 from tensorgen.errors import InternalError
 from tensorgen.fields.doubles import Doubles, Tabled
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Input, Node, Product, children, topological
+from tensorgen.ir.nodes import Input, Node, Product, children, unknown
 from tensorgen.operators.references import special
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 
@@ -59,10 +59,9 @@ OF_ARRAYS = {x: f for x, f in OPERATORS.items() if x not in ("expm", "log_slope"
 
 def value_of(graph: Graph, root: Node) -> Array | None:
     """The value of a node where inputs are random, None if it has none."""
-    for node in topological([root]):
-        if value_of not in node.known:
-            graph.effort.spend()
-            node.known[value_of] = _tried(node)
+    for node in unknown(value_of, root):
+        graph.effort.spend()
+        node.known[value_of] = _tried(node)
     return root.known[value_of]
 
 
@@ -116,8 +115,9 @@ class _Sampled(Tabled):
                 self.field.of(at == 0 if kind == "eq" else at >= 0),
                 list(form.labels),
             ]
-        for label, length in enumerate(lengths):
-            args += [np.ones(length), [label]]
+        # Others are summed over, or broadcast along.
+        for label in {*range(len(lengths))}.difference(*args[1::2]):
+            args += [np.ones(lengths[label]), [label]]
         return np.einsum(*args, list(range(node.order)))
 
     def _drawn(self, node: Input) -> Array:
