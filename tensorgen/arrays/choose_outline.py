@@ -88,8 +88,11 @@ def outlined(
     task = _Task(asked, sizes, inputs, built)
     plain = task.best(forms, {})
     within = task.within(plain)
-    found = [(within, task.best(forms, within)), ({}, plain)]
-    within, best = min(found, key=lambda one: task.left(*one))
+    best = task.best(forms, within)
+    # What functions share is one text: that comes before few lines.
+    apart = best is None and len(asked) - len(within) > 1
+    if plain and (apart or task.left({}, plain) < task.left(within, best)):
+        within, best = {}, plain
     if best is None and not within:
         return None
     if best is None:

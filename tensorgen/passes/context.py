@@ -154,8 +154,8 @@ class Pass(Law):
     """A law for all nodes of a plan.
 
     An `optional` pass leaves the plan without it a candidate, beside another one that
-    may be `instead`. Of all plans after it those are `left` that may win. One that is not `patient` gives up after so many `steps`, and
-    leaves the plan as it is.
+    may be `instead`. Of all plans after it those are `left` that may win. One that is
+    not `patient` gives up after so many `steps`, and leaves the plan as it is.
     """
 
     run: Callable[[Context, Plan], Plan]
