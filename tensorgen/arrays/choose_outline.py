@@ -89,8 +89,8 @@ def outlined(
     plain = task.best(forms, {})
     within = task.within(plain)
     best = task.best(forms, within)
-    # What functions share is one text: that comes before few lines.
-    apart = best is None and len(asked) - len(within) > 1
+    # What functions share is one text, but for few lines.
+    apart = best is None and task.says_again(within)
     if plain and (apart or task.left({}, plain) < task.left(within, best)):
         within, best = {}, plain
     if best is None and not within:
@@ -159,6 +159,11 @@ class _Task:
             if (name in cut or self.lines_before([name]) > LINES_AT_A_GLANCE)
             and self.is_as_good(name, other)
         }
+
+    def says_again(self, within: Collection[str]) -> bool:
+        """Whether much of what the first function does stands in others as well."""
+        first, *others = (name for name in self.asked if name not in within)
+        return any(self.lines_before([x]) > LINES_AT_A_GLANCE for x in others)
 
     def is_as_good(self, name: str, other: str, way: _Way | None = None) -> bool:
         """Whether another function, made in a way, takes no longer than one alone."""

@@ -9,6 +9,7 @@ entry of an array is added as a list of numbers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import product
@@ -133,8 +134,8 @@ def _place(line: Statement, name: str, how: Change) -> tuple[int, ...] | None:
 
 def _is_brief(args: Sequence[Array], columns: Sequence[int]) -> bool:
     """Whether numbers are short, rows of them in a line, and none is computed twice."""
-    again = len(set(args)) < len(args)
-    if again and not all(isinstance(one.op, Leaf | Index) for one in args):
+    twice = [one for one, count in Counter(args).items() if count > 1]
+    if not all(isinstance(one.op, Leaf | Index) for one in twice):
         return False
     if not columns:
         return max(map(length, args)) <= LONGEST_LISTED

@@ -120,8 +120,8 @@ def lines_of(forms: Sequence[Code], building: Sequence[int] = ()) -> int:
 
 
 def rows_of(line: Statement) -> int:
-    """How many lines a statement takes, those of a loop over steps as one."""
-    if isinstance(line, Loop) and line.blocks is not None:
+    """How many lines a statement takes."""
+    if isinstance(line, Loop):
         return 1 + sum(map(rows_of, line.body))
     return max(map(rows, operands(line)), default=1)
 

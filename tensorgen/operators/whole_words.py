@@ -267,10 +267,11 @@ def _factors(node: Product, word: NameOf, sums: Product | None = None) -> str:
 
     What `sums` it, if anything, makes it a contraction. Nor is anything said where two
     factors have one word, as entries of an array may, or are one array by different
-    axes.
+    axes. A column is called by its number: `x0_squared` for `x[:, 0] @ x[:, 0]`.
     """
-    factors = Counter(ref.node for ref in node.factors)
-    if len({*node.factors}) > len(factors):
+    seen = [_in_part(node, ref) for ref in node.factors]
+    factors = Counter((one, place) for one, place, _ in seen)
+    if len({*seen}) > len(factors):
         return ""
     above: list[str] = []
     below: list[str] = []
@@ -278,13 +279,13 @@ def _factors(node: Product, word: NameOf, sums: Product | None = None) -> str:
     if sums is not None:
         whole, at = sums, (*sums.factors[0].labels, *[-1] * len(node.inner))
     uses = {x: tuple(at[label] for label in own) for x, own in node.factors[::-1]}
-    for one in sorted(factors, key=lambda one: _rank(whole, one, uses[one])):
-        found = word(one)
+    for one, place in sorted(factors, key=lambda x: _rank(whole, x[0], uses[x[0]])):
+        found = _numbered(word(one), place)
         if found is None or is_partial(found) or (_is_sum(found) and len(factors) > 1):
             return ""
         divides = isinstance(one, Map) and found.startswith("inv_")
         found = found.removeprefix("inv_" if divides else "product_")
-        found = POWERS.get(factors[one], "{}").format(found)
+        found = POWERS.get(factors[one, place], "{}").format(found)
         (below if divides else above).append(found)
     if len({*above, *below}) < len(factors):
         return ""
@@ -298,6 +299,17 @@ def _factors(node: Product, word: NameOf, sums: Product | None = None) -> str:
     if text.endswith(f"_over_{divisor}"):
         return f"{text}_squared"
     return f"{text}_over_{divisor}" if above else f"inv_{divisor}"
+
+
+def _in_part(node: Product, ref: Ref) -> tuple[Node, tuple[int, ...], Sequence[Label]]:
+    """A factor, the places at which parts of it are taken, and its other labels.
+
+    An entry is no part: it has a word of its own.
+    """
+    pinned = _pinned(node)
+    others = tuple(x for x in ref.labels if x not in pinned)
+    place = tuple(pinned[x] for x in ref.labels if x in pinned) if others else ()
+    return ref.node, place, others or ref.labels
 
 
 def _rank(node: Product, one: Node, labels: Sequence[Label]) -> tuple[int, int]:

@@ -56,6 +56,16 @@ def test_entries_of_a_vector_are_a_list() -> None:
     ]
 
 
+def test_what_stands_twice_is_a_name() -> None:
+    # Others may be anything: the rows of a rotation.
+    turned = array(Multiply(Fraction(-1), 1), b)
+    places = ((0, 0), (0, 1), (1, 0), (1, 1))
+    rotation = [store(x, *at) for x, at in zip((a, turned, b, a), places, strict=True)]
+    assert text(zeros(MATRIX), *rotation, dims=MATRIX) == [
+        "return np.array([[a, -b], [b, a]])"
+    ]
+
+
 def test_entries_of_a_matrix_are_rows() -> None:
     order = ((0, 1), (0, 0), (1, 0), (1, 1))
     lines = [store(x, *at) for x, at in zip((b, a, b, c), order, strict=True)]

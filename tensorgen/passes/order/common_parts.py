@@ -9,7 +9,7 @@ scatters  d[i] * sum_l u[l] * delta(i, a[l]) + sum_l w[l] * delta(i, a[l])
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from math import inf
@@ -72,8 +72,14 @@ def factors(
         free = len(at) == len(views) and bool(alone if root else not mine & left)
         if not (left or mine):
             continue
-        if not free and any(views[t].constraints for t in at):
+        ties = (tie for t in at for tie in views[t].constraints)
+        if not free and any(
+            _is_read(label, mine) for x in ties for label in x.form.labels
+        ):
             continue
+        # A number multiplies once what it multiplied several times.
+        axes = {frozenset(filter(_is_axis, rest(t, k))) for t, k in at.items()}
+        free = free or (not mine and len(axes) == 1)
         every = {*pattern, *filter(_is_axis, left)}
         sizes: dict[Name, Dim] = {**views[first].sizes, **dict(enumerate(node.dims))}
         saving = (len(at) - 1) * cost.size(sizes[x] for x in every)
@@ -82,6 +88,12 @@ def factors(
         outside.add(factor, shared)
         without = partial(_without_factor, views, at, shared)
         yield Common([*at], saving, free, outside, without)
+
+
+def _is_read(label: Name, mine: Container[Name]) -> bool:
+    """Whether a label stays outside of what is summed within a rest: what ties it does
+    as well."""
+    return _is_axis(label) or label in mine
 
 
 def _without_factor(
