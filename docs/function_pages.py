@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from docs.function_tables import code, prose
 from docs.typeset import formula
 from tensorgen.explanation import function_reference as reference
 from tensorgen.explanation.formula_tree import read
@@ -89,10 +90,10 @@ def index() -> str:
 def _cell(entry: Entry) -> str:
     """What a function is, in a row of the list."""
     if entry.definition:
-        return _code(entry.definition)
+        return code(entry.definition)
     if not entry.doc:
-        return f"derivative: {', '.join(map(_code, reference.partials(entry)))}"
-    return entry.short.replace("|", "\\|")
+        return f"derivative: {', '.join(map(code, reference.partials(entry)))}"
+    return prose(entry.short)
 
 
 def page(entry: Entry) -> str:
@@ -100,7 +101,7 @@ def page(entry: Entry) -> str:
     parts = [
         f"---\ntitle: {entry.name}\nsearch: {{boost: 2}}\n---",
         f"# {entry.name}",
-        _code(entry.call),
+        code(entry.call),
         *_says(entry),
         _facts(entry),
         *_formulas(entry),
@@ -116,11 +117,11 @@ def page(entry: Entry) -> str:
 
 def _says(entry: Entry) -> Iterator[str]:
     if entry.doc:
-        yield entry.doc
+        yield prose(entry.doc)
     elif entry.sort == ELEMENT:
         yield "A function of each entry."
     if entry.definition:
-        yield f"It is defined as {_code(entry.definition)}."
+        yield f"It is defined as {code(entry.definition)}."
 
 
 def _facts(entry: Entry) -> str:
@@ -147,7 +148,7 @@ def _formulas(entry: Entry) -> Iterator[str]:
     told = reference.equations(entry)
     constant = entry.name in reference.CONSTANT
     by = "" if constant else f", and `jac` its derivative by `{wrt}`"
-    yield f"Of {_code(entry.sample)}, with {_code(entry.inputs)}, `f` is the value{by}:"
+    yield f"Of {code(entry.sample)}, with {code(entry.inputs)}, `f` is the value{by}:"
     for equation in told:
         yield formula(equation_mathml(equation, {}), equation.ranges)
     if not told:
@@ -167,7 +168,7 @@ def _partials(entry: Entry) -> Iterator[str]:
         rows = "".join(f"<mrow><mo>∂</mo>{side}</mrow>" for side in sides)
         right = mathml(read(text), {})
         yield formula(displayed(f"<mfrac>{rows}</mfrac><mo>=</mo>{right}"))
-        yield f"By `{name}`: {_code(text)}."
+        yield f"By `{name}`: {code(text)}."
     if own := sorted({x for text in texts for x in WORD.findall(text)} - {*found()}):
         told = f"[The language]({LANGUAGE}#functions) tells of functions that occur"
         yield f"{told} in derivatives only: {', '.join(f'`{x}`' for x in own)}."
@@ -175,13 +176,13 @@ def _partials(entry: Entry) -> Iterator[str]:
 
 def _forms(entry: Entry) -> Iterator[str]:
     rows = [
-        f"| {_code(form.written)} | {_code(form.computed)} | {form.condition} |"
+        f"| {code(form.written)} | {code(form.computed)} | {form.condition} |"
         for form in stable_forms(entry.name)
     ]
     if rows:
         yield "## Stable forms"
         yield (
-            "What is written on the left is computed as on the right, whatever the letters"
+            "What is written on the left is computed as on the right, whatever letters"
             " stand for; `k` and `m` are numbers."
         )
         yield "| written | computed | if |\n|---|---|---|\n" + "\n".join(rows)
@@ -190,14 +191,14 @@ def _forms(entry: Entry) -> Iterator[str]:
 def _numpy(entry: Entry) -> Iterator[str]:
     yield "## NumPy"
     if entry.sort == ELEMENT:
-        code = reference.spelling(entry)
+        statements = reference.spelling(entry)
         remark = ELEMENTWISE[ALIASES.get(entry.name, entry.name)].remark
         comment = f"# {remark.sentence}\n" if remark is not None else ""
     else:
-        code, comment = reference.worked(entry)[1].replace("; ", "\n"), ""
-        yield f"Of {_code(entry.sample)}; CuPy has the same, but for `np`."
-    yield _block("python", comment + code)
-    if sources := helpers(code):
+        statements, comment = reference.worked(entry)[1].replace("; ", "\n"), ""
+        yield f"Of {code(entry.sample)}; CuPy has the same, but for `np`."
+    yield _block("python", comment + statements)
+    if sources := helpers(statements):
         yield "What starts with `_` stands in the module that calls it:"
         yield _block("python", "\n\n\n".join(sources))
 
@@ -230,10 +231,6 @@ def _others(entry: Entry) -> Iterator[str]:
 
 def _calls(text: str, name: str) -> bool:
     return name in WORD.findall(text)
-
-
-def _code(text: str) -> str:
-    return "`" + text.replace("|", "\\|") + "`"
 
 
 def _block(language: str, text: str) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-from tensorgen.explanation.formula_tree import Raw, Tree, read
+from tensorgen.explanation.formula_tree import Raw, read
 from tensorgen.explanation.mathml import displayed, mathml
 from tensorgen.explanation.sum_ranges import marked
 from tensorgen.operators.told_places import ELSEWHERE
@@ -65,14 +65,24 @@ def _told(rows: str) -> Iterator[str]:
 def _displayed(text: str, ranges: str = "") -> str | None:
     """A line as a formula; None where it is no equation."""
     body, elsewhere, _ = text.partition(ELSEWHERE)
-    sides = [read(marked(side.strip())) for side in body.split(" = ")]
-    if len(sides) < 2 or any(isinstance(side, Raw) for side in sides):
+    first, *others = re.split(r" ([=≈]) ", body)
+    if not others:
         return None
-    row = "<mo>=</mo>".join(map(_row, sides))
-    return formula(
-        displayed(row, f"<mtext>{elsewhere}</mtext>" * bool(elsewhere)), ranges
-    )
+    try:
+        row = _side(first)
+        for sign, side in zip(others[::2], others[1::2], strict=True):
+            row += f"<mo>{sign}</mo>{_side(side)}"
+    except ValueError:
+        return None
+    row += f"<mtext>{elsewhere}</mtext>" * bool(elsewhere)
+    return formula(displayed(row), ranges)
 
 
-def _row(side: Tree) -> str:
-    return mathml(side, {})
+def _side(text: str) -> str:
+    """One side of an equation; `ValueError` if it is no formula."""
+    if found := re.fullmatch(r"∫ (.*) d(\w+)", text):
+        return f"<mo>∫</mo>{_side(found[1])}<mi>d</mi><mi>{found[2]}</mi>"
+    tree = read(marked(text.strip()))
+    if isinstance(tree, Raw):
+        raise ValueError(text)
+    return mathml(tree, {})
