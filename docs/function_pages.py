@@ -49,6 +49,16 @@ def pages() -> dict[str, str]:
     return {INDEX: index(), **{path(x.name): page(x) for x in found().values()}}
 
 
+def boost(name: str) -> int:
+    """Return how much the search prefers the page of a function.
+
+    What is typed finds all that begins with it, of which rare words come first: so
+    `exp` is preferred to `exprel`.
+    """
+    longer = [x for x in found() if x.startswith(name) and x != name]
+    return 4 * max(map(boost, longer)) if longer else 2
+
+
 def nav() -> list[str | dict[str, list[dict[str, str]]]]:
     """Return the pages for the site's navigation, in groups."""
     groups: dict[str, list[dict[str, str]]] = {x: [] for x, _ in GROUPS.values()}
@@ -99,7 +109,7 @@ def _cell(entry: Entry) -> str:
 def page(entry: Entry) -> str:
     """Return the page of a function."""
     parts = [
-        f"---\ntitle: {entry.name}\nsearch: {{boost: 2}}\n---",
+        f"---\ntitle: {entry.name}\nsearch: {{boost: {boost(entry.name)}}}\n---",
         f"# {entry.name}",
         code(entry.call),
         *_says(entry),
