@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from tensorgen.arrays.device_functions import Calls
 from tensorgen.arrays.scalar_text import CText, Speaker, Unsaid
@@ -29,15 +30,24 @@ class StableForm:
         return told + f", if {self.condition}" * bool(self.condition)
 
 
-def stable_forms(name: str) -> Iterator[StableForm]:
-    """The rules that a function stands in, of those in functions that users call."""
+def stable_forms(name: str) -> list[StableForm]:
+    """Return the rules that a function stands in, of functions that users call."""
+    return [form for called, form in _forms() if name in called]
+
+
+@cache
+def _forms() -> list[tuple[set[str], StableForm]]:
+    """The rules for users, each with the functions that it calls."""
+    told = []
     for group, found in rules.groups().items():
         for rule in found if group not in _ELSEWHERE else ():
             sides = rule.left.strip(), rule.right.strip()
             called = {x for side in sides for x in _called(side)}
-            if name in called and called <= {*FUNCTIONS} and _names(rule.left):
+            if called <= {*FUNCTIONS} and _names(rule.left):
                 condition = ast.unparse(rule.condition)
-                yield StableForm(*sides, "" if condition == "True" else condition)
+                if_ = "" if condition == "True" else condition
+                told.append((called, StableForm(*sides, if_)))
+    return told
 
 
 def _called(text: str) -> Iterator[str]:
