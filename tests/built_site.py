@@ -2,7 +2,7 @@
 
 Every link leads to a page and a place on it, every picture is there, and nothing is
 loaded from elsewhere. What stands in the package is in its reference, each function has
-a page, and colours have the contrast that text needs. `site_in_browser.py` looks at
+a page, and colors have the contrast that text needs. `site_in_browser.py` looks at
 pages themselves.
 """
 
@@ -23,7 +23,7 @@ import pytest
 import tensorgen
 from tensorgen import engines
 from tensorgen.explanation.function_reference import ELEMENT, Entry, cuda, entries
-from tests.contrast import AA, colour, contrast, over, properties
+from tests.contrast import AA, color, contrast, over, properties
 from tests.documents import ROOT
 
 SITE = ROOT / "build" / "site"
@@ -221,10 +221,10 @@ GROUNDS = {
     "--md-primary-fg-color": ("--md-primary-bg-color", "--md-primary-bg-color--light"),
     "--md-footer-bg-color": ("--md-footer-fg-color", "--md-footer-fg-color--light"),
 }
-"""What is written in on a ground, each by the theme's name for its colour."""
+"""What is written in on a ground, each by the theme's name for its color."""
 
 
-def test_colours_have_the_contrast_that_text_needs() -> None:
+def test_colors_have_the_contrast_that_text_needs() -> None:
     sheets = [
         path.read_text(encoding="utf-8")
         for name in ("assets/stylesheets/main.*.css", "assets/stylesheets/pal*.css")
@@ -236,9 +236,9 @@ def test_colours_have_the_contrast_that_text_needs() -> None:
     assert {x["data-md-color-scheme"] for x in schemes} == {"default", "slate"}
     for root in schemes:
         known = properties(sheets, root)
-        white = colour(known["--md-default-bg-color"], known)
+        white = color(known["--md-default-bg-color"], known)
         for ground, texts in GROUNDS.items():
-            below = over(colour(known[ground], known), white)
-            faint = {x: contrast(colour(known[x], known), below) for x in texts}
+            below = over(color(known[ground], known), white)
+            faint = {x: contrast(color(known[x], known), below) for x in texts}
             faint = {x: ratio for x, ratio in faint.items() if ratio < AA}
             assert faint == {}, (root, ground)

@@ -1,4 +1,4 @@
-"""Contrasts of colours in style sheets, as WCAG 2.2 defines them.
+"""Contrasts of colors in style sheets, as WCAG 2.2 defines them.
 
 Custom properties are looked up as browsers do, for rules whose selectors ask for
 nothing but attributes of the page's root: the theme's palette is made of such.
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 AA = 4.5
 """The least contrast of text at level AA."""
-Colour = tuple[float, float, float, float]
+Color = tuple[float, float, float, float]
 
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _ATTRIBUTE = re.compile(r"\[([\w-]+)=[\"']?([\w-]+)[\"']?\]")
@@ -36,7 +36,7 @@ def properties(sheets: Iterable[str], root: Mapping[str, str]) -> dict[str, str]
     return {name: value.strip() for _, name, value in sorted(found, key=lambda x: x[0])}
 
 
-def colour(text: str, known: Mapping[str, str]) -> Colour:
+def color(text: str, known: Mapping[str, str]) -> Color:
     """Return what a text of CSS says: red, green, blue and opacity, each up to 1."""
     while found := _VARIABLE.search(text):
         text = text.replace(found[0], known[found[1]])
@@ -62,8 +62,8 @@ def _number(text: str) -> float:
     return float(text[:-1]) / 100 if text.endswith("%") else float(text)
 
 
-def over(above: Colour, below: Colour) -> Colour:
-    """Return what is seen of a colour over an opaque one."""
+def over(above: Color, below: Color) -> Color:
+    """Return what is seen of a color over an opaque one."""
     alpha = above[3]
     red, green, blue = (
         alpha * a + (1 - alpha) * b for a, b in zip(above[:3], below[:3], strict=True)
@@ -71,13 +71,13 @@ def over(above: Colour, below: Colour) -> Colour:
     return red, green, blue, 1.0
 
 
-def contrast(text: Colour, ground: Colour) -> float:
+def contrast(text: Color, ground: Color) -> float:
     """Return the contrast of a text on an opaque ground, from 1 to 21."""
     light, dark = sorted(map(_luminance, (over(text, ground), ground)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
-def _luminance(found: Colour) -> float:
+def _luminance(found: Color) -> float:
     linear = (
         x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in found[:3]
     )

@@ -32,8 +32,8 @@ CONTRASTS = """() => {
   };
   const over = (a, b) => [0, 1, 2].map((k) => a[3] * a[k] + (1 - a[3]) * b[k]);
   const linear = (x) => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
-  const light = (colour) => [0.2126, 0.7152, 0.0722]
-    .reduce((sum, weight, k) => sum + weight * linear(colour[k] / 255), 0);
+  const light = (color) => [0.2126, 0.7152, 0.0722]
+    .reduce((sum, weight, k) => sum + weight * linear(color[k] / 255), 0);
   const ground = (node) => {
     if (!node) return [255, 255, 255];
     const own = parsed(getComputedStyle(node).backgroundColor);
