@@ -163,11 +163,12 @@ release-check: $(DEV)  ## build wheel and sdist, install each where nothing else
 	$(BIN)/python -m pytest tests/release/check.py
 
 .PHONY: docs
-docs: $(DEV)  ## build the site in build/site, and check its links
-	$(BIN)/python -c 'import mkdocs, material' 2>/dev/null || \
+docs: $(DEV)  ## build the site in build/site, and check it; in Chromium too, where it is
+	$(BIN)/python -c 'import material, mkdocstrings_handlers.python' 2>/dev/null || \
 	  $(BIN)/python -m pip install --quiet --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
-	$(BIN)/python -m pytest -q tests/built_site.py
+	$(BIN)/python -m pytest -q -m 'browser or not browser' tests/built_site.py \
+	  tests/site_in_browser.py
 
 .PHONY: notebook
 notebook: $(DEV)  ## execute the tutorial notebook, and compare what it shows

@@ -23,8 +23,14 @@ PAGE = Path(__file__).resolve().parent / "language.md"
 BEGIN, END = "<!-- functions: begin -->", "<!-- functions: end -->"
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
+    """Return a text as code, also in a cell of a table."""
     return "`" + text.replace("|", "\\|") + "`"
+
+
+def prose(text: str) -> str:
+    """Return a text whose formulas are no marks of Markdown."""
+    return text.replace("**", r"\*\*")
 
 
 def _row(*cells: str) -> str:
@@ -38,15 +44,15 @@ def elementwise(found: list[Entry]) -> list[str]:
         _row("---", "---", "---", "---"),
     ]
     for entry in found:
-        derivative = ", ".join(_code(text) for text in partials(entry))
-        code = _code(spelling(entry))
-        lines.append(_row(_code(entry.signature), derivative, code, entry.doc))
+        derivative = ", ".join(code(text) for text in partials(entry))
+        cells = derivative, code(spelling(entry)), prose(entry.doc)
+        lines.append(_row(code(entry.signature), *cells))
     return lines
 
 
 def _derivative(entry: Entry, formula: str) -> str:
     wrt = entry.inputs.partition(":")[0]
-    return f"by {wrt}: {_code(formula)}" if formula else ""
+    return f"by {wrt}: {code(formula)}" if formula else ""
 
 
 def arrays(found: list[Entry]) -> list[str]:
@@ -56,11 +62,12 @@ def arrays(found: list[Entry]) -> list[str]:
         _row("---", "---", "---", "---", "---"),
     ]
     for entry in found:
-        formula, code = worked(entry)
+        formula, statements = worked(entry)
         derivative = _derivative(entry, formula)
-        sample = f"{_code(entry.sample)}: " if derivative else ""
-        cells = entry.shape, sample + derivative, _code(code), entry.doc
-        lines.append(_row(_code(entry.signature), *cells))
+        sample = f"{code(entry.sample)}: " if derivative else ""
+        shape, doc = entry.shape, prose(entry.doc)
+        cells = shape, sample + derivative, code(statements), doc
+        lines.append(_row(code(entry.signature), *cells))
     return lines
 
 
@@ -71,9 +78,9 @@ def definitions(found: list[Entry]) -> list[str]:
         _row("---", "---", "---"),
     ]
     for entry in found:
-        formula, code = worked(entry)
-        sample = f"{_code(entry.sample)}: {_derivative(entry, formula)}"
-        lines.append(_row(_code(entry.signature), sample, _code(code)))
+        formula, statements = worked(entry)
+        sample = f"{code(entry.sample)}: {_derivative(entry, formula)}"
+        lines.append(_row(code(entry.signature), sample, code(statements)))
     return lines
 
 

@@ -1,5 +1,9 @@
 """Hooks of MkDocs: what the site takes in from beside `docs`, and where links lead.
 
+What is made when the site is built has modules of its own: pages of functions
+`function_pages.py`, formulas `typeset.py`. Pages made from docstrings are made by
+mkdocstrings; for that of modules' classes, `emitted.yaml` is generated here.
+
 Pages stand in the repository as one reads them there: their links lead to files, also
 to those outside of `docs`. On the site a link to a page or a picture that is taken in
 leads to it, and of one to another file of the repository the text is left. A link to a
@@ -11,11 +15,16 @@ from __future__ import annotations
 import logging
 import posixpath
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+
+import tensorgen
+from docs import function_pages
+from docs.typeset import typeset
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {
@@ -26,11 +35,23 @@ PAGES = {
 """Pages from beside `docs`, and what they are called on the site."""
 RESULTS = "benchmarks/results"
 """A folder of pictures and tables, which pages show and lead to."""
+EMITTED = ROOT / "build" / "emitted" / "emitted.py"
+"""The module whose classes docs/objects.md tells of."""
+TABLES = "language.md"
+"""The page with tables of functions."""
 LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]]|\[[^\]]*\])*\])\((?P<to>[^()\s]+)\)")
 FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"^<!-- .* -->\n", re.MULTILINE)
 
 log = logging.getLogger("mkdocs.hooks.site")
+
+
+def on_startup(command: str, dirty: bool) -> None:
+    """Write the module that docs/objects.md tells of, where mkdocstrings looks."""
+    EMITTED.parent.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings(action="ignore", category=tensorgen.SpecWarning):
+        text = tensorgen.generate(ROOT / "docs" / "emitted.yaml")
+    EMITTED.write_text(text, encoding="utf-8")
 
 
 def on_config(config: Any) -> Any:
@@ -49,6 +70,8 @@ def _entries(nav: list[Any], docs: Path) -> Iterator[Any]:
         ((title, target),) = entry.items()
         if isinstance(target, list):
             yield {title: [*_entries(target, docs)]}
+        elif target == f"{function_pages.FOLDER}/":
+            yield {title: function_pages.nav()}
         elif target.endswith("/"):
             pages = sorted(x.name for x in (docs / target).glob("*.md"))
             pages.sort(key=lambda name: name != "index.md")
@@ -67,7 +90,9 @@ def _pages(nav: list[Any]) -> Iterator[str]:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Take in what is beside `docs`: pages, pictures and tables."""
+    """Take in what is beside `docs`: pages, pictures and tables, and what is made."""
+    for name, text in function_pages.pages().items():
+        files.append(File.generated(config, name, content=text))
     for path, name in PAGES.items():
         text = (ROOT / path).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=text))
@@ -96,6 +121,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             log.warning("%s links to %s, which does not exist", page.file.src_uri, path)
         return found["text"][1:-1]
 
+    if page.file.src_uri == TABLES:
+        markdown = function_pages.linked(markdown)
     parts = FENCED.split(MARK.sub("", markdown))  # code is every second one
     parts[::2] = [LINK.sub(led, part) for part in parts[::2]]
+    parts[1::2] = [typeset(part) for part in parts[1::2]]
     return "".join(parts)

@@ -34,27 +34,12 @@ def command(name: str | None) -> None:
 
 def _table(found: list[Entry]) -> str:
     """A line each, by sort."""
-    width = max(len(_call(entry)) for entry in found)
+    width = max(len(entry.call) for entry in found)
     lines: list[str] = []
     sort = ""
     for entry in found:
         if entry.sort != sort:
             lines += [""] * bool(lines) + [f"{entry.sort}:"]
             sort = entry.sort
-        lines.append(f"  {_call(entry):{width}}  {_short(entry)}".rstrip())
+        lines.append(f"  {entry.call:{width}}  {entry.short}".rstrip())
     return "\n".join(lines) + "\n"
-
-
-def _call(entry: Entry) -> str:
-    return entry.signature.partition(") =")[0] + ")" * (") =" in entry.signature)
-
-
-def _short(entry: Entry) -> str:
-    """What its documentation says, or its definition, or its derivative."""
-    from tensorgen.explanation.function_reference import partials
-
-    if not entry.doc and not entry.sample:
-        return "derivative: " + ", ".join(partials(entry))
-    if ") =" in entry.signature:
-        return entry.signature.partition(") =")[2].strip()
-    return entry.doc.partition(". ")[0].rstrip(".")

@@ -19,6 +19,7 @@ from tensorgen.explanation.sum_ranges import (
     Equation,
     plain,
 )
+from tensorgen.operators.functions import FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -263,7 +264,7 @@ class _Reader:
 
 def _split(name: str) -> tuple[str, str]:
     """A function, and the indices that it is taken over."""
-    found = _OVER.fullmatch(name)
+    found = None if name in FUNCTIONS else _OVER.fullmatch(name)
     if found is not None and found[1] in REDUCTIONS:
         return found[1], found[2]
     return name, ""

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from tensorgen.errors import Text
+from tensorgen.explanation.function_forms import in_cuda, stable_forms
+from tensorgen.explanation.subjects import explained
+from tensorgen.explanation.sum_ranges import Equation
 from tensorgen.loading import generated, source_of
 from tensorgen.operators.elementwise import ALIASES, ELEMENTWISE
 from tensorgen.operators.functions import FUNCTIONS
@@ -34,6 +37,23 @@ class Entry:
     shape: str = ""
     inputs: str = ""
     sample: str = ""
+
+    @property
+    def call(self) -> str:
+        """How it is called."""
+        return self.signature.partition(") =")[0] + ")" * (") =" in self.signature)
+
+    @property
+    def definition(self) -> str:
+        """What one of the prelude is defined as, else nothing."""
+        return self.signature.partition(") =")[2].strip()
+
+    @property
+    def short(self) -> str:
+        """A line about it: its documentation, or its definition, or its derivative."""
+        if not self.doc and not self.sample:
+            return "derivative: " + ", ".join(partials(self))
+        return self.definition or self.doc.partition(". ")[0].rstrip(".")
 
 
 def entries() -> Iterator[Entry]:
@@ -102,6 +122,21 @@ def worked(entry: Entry) -> tuple[str, str]:
     if entry.name in CONSTANT:
         return "", code.replace(f" + 0 * {wrt}", "")
     return _formula(found["f_jac_dense"]), code
+
+
+def equations(entry: Entry) -> list[Equation]:
+    """What a sample is, and its derivative by its first input, with all ranges.
+
+    Parts that several equations mention come once; what is too long is left out.
+    """
+    told = explained(source_of(sample_spec(entry)), in_all_modes=False)
+    found = {e.left: e for x in told.subjects for e in x.equations}
+    return [*found.values()]
+
+
+def cuda(entry: Entry) -> tuple[str, list[str]]:
+    """An elementwise function in kernels, and the functions that are defined for it."""
+    return in_cuda(spelling(entry), FUNCTIONS[entry.name].signature.split(", "))
 
 
 def _functions(source: str) -> dict[str, ast.FunctionDef]:
@@ -242,7 +277,7 @@ def page(entry: Entry) -> str:
             (f"by {name}", text)
             for name, text in zip(names, partials(entry), strict=False)
         ]
-        rows.append(("NumPy", spelling(entry)))
+        rows += [("NumPy", spelling(entry)), ("CUDA", cuda(entry)[0])]
     else:
         formula, code = worked(entry)
         wrt = entry.inputs.partition(":")[0]
@@ -251,6 +286,7 @@ def page(entry: Entry) -> str:
             (f"by {wrt}", formula),
             ("NumPy", code),
         ]
+    rows += [("stable", str(form)) for form in stable_forms(entry.name)]
     width = max(len(label) for label, text in rows if text)
     lines = [entry.signature, f"  {entry.sort}"]
     for label, text in rows:

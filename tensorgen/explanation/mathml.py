@@ -17,8 +17,12 @@ from tensorgen.explanation.formula_tree import (
     Sign,
     Tree,
     Unary,
+    left_side,
+    read,
 )
 from tensorgen.explanation.latex import GREEK, SPELLED, bare
+from tensorgen.explanation.sum_ranges import Equation
+from tensorgen.operators.told_places import ELSEWHERE
 
 _OPERATORS = {
     "*": "\N{INVISIBLE TIMES}",
@@ -46,6 +50,19 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 def mathml(tree: Tree, parts: Mapping[str, str]) -> str:
     """Return a formula as MathML; names that are `parts` have these classes."""
     return _Writer(parts).row(tree)
+
+
+def displayed(*parts: str) -> str:
+    """Return elements in a row as a formula on a line of its own."""
+    return f'<math display="block"><mrow>{"".join(parts)}</mrow></math>'
+
+
+def equation_mathml(told: Equation, parts: Mapping[str, str]) -> str:
+    """Return an equation as MathML on a line of its own, but for its ranges."""
+    known = {x: part for x, part in parts.items() if x not in told.indices}
+    sides = mathml(left_side(told), known), mathml(read(told.body), known)
+    elsewhere = f"<mtext>{ELSEWHERE}</mtext>" * told.tied
+    return displayed("<mo>=</mo>".join(sides), elsewhere)
 
 
 class _Writer:

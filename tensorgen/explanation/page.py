@@ -16,8 +16,7 @@ from tensorgen.emit.kernels import named
 from tensorgen.emit.text import escape
 from tensorgen.explanation.dag import dag_of
 from tensorgen.explanation.drawing import MOST_VERTICES, picture
-from tensorgen.explanation.formula_tree import left_side, read
-from tensorgen.explanation.mathml import mathml
+from tensorgen.explanation.mathml import equation_mathml
 from tensorgen.explanation.report import (
     cost_rows,
     matrix_rows,
@@ -29,7 +28,6 @@ from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.explanation.sum_ranges import Equation
 from tensorgen.explanation.told_statements import kernel_rows, kernels_of, lines
 from tensorgen.explanation.written_files import MARK
-from tensorgen.operators.told_places import ELSEWHERE
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -128,14 +126,9 @@ def _section(
 
 
 def _equation(told: Equation, parts: Mapping[str, str]) -> str:
-    left = left_side(told)
-    known = {x: part for x, part in parts.items() if x not in told.indices}
-    body = f"{mathml(left, known)}<mo>=</mo>{mathml(read(told.body), known)}"
-    body += f"<mtext>{ELSEWHERE}</mtext>" * told.tied
-    math = f'<math display="block"><mrow>{body}</mrow></math>'
     ranges = escaped(told.ranges.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
     ranges = f"<small>for {ranges}</small>" if told.dims else ""
-    return f'<div class="eq wide">{math}{ranges}</div>'
+    return f'<div class="eq wide">{equation_mathml(told, parts)}{ranges}</div>'
 
 
 def _texts(title: str, rows: Iterable[str]) -> list[str]:

@@ -38,6 +38,7 @@ MARKED = re.compile(r"([^\W_]+)⟨([^…⟩]*)…([^⟩]*)⟩")
 CONDITIONS = re.compile(r": ([^{}]*)\}")
 _OVER = rf"{MARKED.pattern}(?:,{MARKED.pattern})*"
 SIGN = re.compile(rf"sum_(?:{_OVER}|\{{{_OVER}{CONDITIONS.pattern}) ")
+_PLAIN = re.compile(r"sum_\{(?P<index>\w+)=(?P<low>[^{}]*)\}\^\{(?P<high>[^{}]*)\}\s")
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,26 @@ def plain(marked: str) -> str:
         return " ".join(signs) + SPACE
 
     return SIGN.sub(sign, marked)
+
+
+def marked(text: str) -> str:
+    """Return a formula with marks again, of what `plain` made of it."""
+
+    def sign(found: re.Match[str]) -> str:
+        low, conditions = _parted(found["low"])
+        own = f"{found['index']}⟨{low}…{found['high']}⟩".replace(" ", SPACE)
+        return f"sum_{{{own}: {conditions}}} " if conditions else f"sum_{own} "
+
+    return _PLAIN.sub(sign, text.replace(SPACE, " "))
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """What stands before the first comma outside of brackets, and behind it."""
+    for found in re.finditer(", ", text):
+        before = text[: found.start()]
+        if all(before.count(a) == before.count(b) for a, b in ("()", "[]")):
+            return before, text[found.end() :]
+    return text, ""
 
 
 def equations(

@@ -30,7 +30,11 @@ def test_every_function_is_listed_once(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("xlogy", ["x * log(y), and 0 where x is 0.", "by y   x / y"]),
+        (
+            "xlogy",
+            ["x * log(y), and 0 where x is 0.", "by y    x / y", "CUDA    xlogy(x, y)"],
+        ),
+        ("sigmoid", ["log(sigmoid(t)) is computed as log_sigmoid(t)"]),
         ("logsumexp", ["shape of x without the axes", "softmax_k(X[i, k])"]),
         ("gelu", ["x * (1 + erf(x / sqrt(2))) / 2", "special.erfc"]),
         ("eye", ["example  eye(n)", "NumPy    np.eye(n"]),

@@ -9,7 +9,7 @@ import pytest
 import tensorgen
 from tensorgen.explanation.formula_tree import Raw, Sign, Tree, names_in, read
 from tensorgen.explanation.subjects import Subject
-from tensorgen.explanation.sum_ranges import SPACE, Equation
+from tensorgen.explanation.sum_ranges import SPACE, Equation, marked, plain
 from tensorgen.operators.matrix_notation import matrix_notation
 from tests.explanation.evaluate import FUNCTIONS, value
 from tests.explanation.told import GOLDEN, subject, told, told_of
@@ -202,3 +202,26 @@ def walk(tree: Tree) -> list[Tree]:
 @pytest.mark.parametrize("text", ["a ! b", "f(", "(a", "[i <= ", "", "-" * 200 + "a"])
 def test_what_is_no_formula_stays_as_it_is(text: str) -> None:
     assert read(text) == Raw(text)
+
+
+SPARSE = """
+tensorgen: 1
+inputs: {x: [n], row: {shape: [e], index: n}, col: {shape: [e], index: n}}
+functions:
+  f: {expr: "sum(x[row[k]] * x[col[k]], k)**2", wrt: x}
+"""
+
+
+@pytest.mark.parametrize("name", [*GOLDEN, "sparse"])
+def test_a_formula_is_read_again_as_it_is_printed(name: str) -> None:
+    all_of_it = told(name) if name in GOLDEN else told_of(SPARSE)
+    for of in all_of_it.subjects:
+        for equation in of.equations:
+            printed = plain(equation.body).replace(SPACE, " ")
+            assert read(marked(printed)) == read(equation.body)
+
+
+def test_conditions_of_a_sum_are_told_from_its_limit() -> None:
+    tree = read(marked("sum_{k=max(0, i - n), row[k, i] == i}^{m - 1} x[k]"))
+    assert isinstance(tree, Sign) and len(tree.if_) == 1
+    assert [*names_in(tree.low)] == ["i", "n"]
