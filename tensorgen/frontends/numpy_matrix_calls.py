@@ -34,11 +34,9 @@ def _option(name: str, value: object) -> str:
 
 def _norm(given: Arguments) -> Thing:
     """NumPy's norm: of vectors, and of matrices where the language's is entrywise."""
-    order, axis = given.known("ord", None), given.known("axis", None)
-    if isinstance(order, int) and not isinstance(order, bool) or order is None:
-        kind = order
-    else:
-        kind = given.array("ord").text.value if _is_number(given, "ord") else order
+    axis = given.known("axis", None)
+    is_infinite = given.has("ord") and _is_number(given, "ord")
+    kind = given.array("ord").text.value if is_infinite else given.known("ord", None)
     end = _option("axis", axis)
     if given.known("keepdims", False):
         end += ", keepdims=True"
