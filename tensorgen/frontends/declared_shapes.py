@@ -1,4 +1,4 @@
-"""Shapes as people write them beside arguments: `m n`, `m, n`, `n n spd`, `m int < k`."""
+"""Shapes as people write them beside arguments: `m n`, `n n spd`, `m int < k`."""
 
 from __future__ import annotations
 

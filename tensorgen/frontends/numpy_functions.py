@@ -10,16 +10,21 @@ proves (`known_shapes`).
 from __future__ import annotations
 
 import ast
-import re
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.errors import Source, Span, SpecError, Text, fail, suggest
 from tensorgen.frontends.declared_shapes import Declared, read_shape
 from tensorgen.frontends.known_shapes import KnownShapes
-from tensorgen.frontends.numpy_bodies import Body, default_nodes, defaults
-from tensorgen.frontends.numpy_program import Line, Program, Unbounded, spec_name
-from tensorgen.frontends.numpy_values import (
+from tensorgen.frontends.over_numpy.numpy_bodies import Body, default_nodes, defaults
+from tensorgen.frontends.over_numpy.numpy_program import (
+    Line,
+    Program,
+    Unbounded,
+    spec_name,
+)
+from tensorgen.frontends.over_numpy.numpy_values import (
     FLOAT,
     INT,
     Thing,
@@ -27,14 +32,14 @@ from tensorgen.frontends.numpy_values import (
     joined,
     written_size,
 )
-from tensorgen.frontends.python_source import PythonFile, first_line
-from tensorgen.frontends.spec_text import SpecText
+from tensorgen.frontends.python_source import PythonFile
+from tensorgen.frontends.spec_parts import FunctionPart, InputPart, SpecParts
+from tensorgen.frontends.spec_text import Piece, SpecText
 from tensorgen.frontends.translation import Translation
 from tensorgen.spec.names import RESERVED_OF_INPUTS
 from tensorgen.spec.read import read_spec
 from tensorgen.spec.written_scalars import Flow, flow
 
-_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SPEC = "<spec>"
 
 
@@ -67,6 +72,7 @@ class NumpyFunction:
     """
 
     name: str
+    parts: SpecParts
     text: SpecText
     inputs: Mapping[str, str]
     place: Span
@@ -112,9 +118,11 @@ def read_function(
         except Unbounded as found:
             # How large integers may be follows from the first axis that they read.
             arguments = [
-                _bounded(x, written_size(found.below))
-                if x.name.value == found.name
-                else x
+                (
+                    _bounded(x, written_size(found.below))
+                    if x.name.value == found.name
+                    else x
+                )
                 for x in arguments
             ]
 
@@ -134,44 +142,36 @@ def _read(
     place = file.span(function)
     name = spec_name(function.name)
     by_parameter = {x.parameter: x.name.value for x in arguments}
-    head = _head(file, function, wanted, arguments)
-    probe = SpecText(_SPEC)
-    probe.write(*head, "functions: {", Text(name, file.source, _run(place)), ": 0}\n")
-    try:
-        spec = read_spec(probe.source)
-    except SpecError as error:
-        raise probe.told(error, place) from None
-    by = [by_parameter.get(x, x) for x in wanted.wrt]
     label = Text(name, file.source, (place.start,) * len(name) + (place.end,))
+    probe = _parts(file, function, wanted, arguments, FunctionPart(label, "0"))
+    text = probe.written(_SPEC)
+    try:
+        spec = read_spec(text.source)
+    except SpecError as error:
+        raise text.told(error, place) from None
+    by = [by_parameter.get(x, x) for x in wanted.wrt]
     shapes = KnownShapes(spec, label, by)
     taken = {name, *by_parameter.values(), *(x for x, _ in spec.hints)}
     taken |= {x for i in spec.inputs for dim in i.shape for x in dim.symbols}
     unbounded = {x.name.value for x in arguments if _is_open(x)}
     program = Program(file, shapes, taken, frozenset(unbounded))
     names: dict[str, Thing] = {
-        x: thing
-        for x, thing in defaults(program, function)
-        if x not in by_parameter
+        x: thing for x, thing in defaults(program, function) if x not in by_parameter
     }
     for x in arguments:
         kind = INT if x.declared.is_whole else FLOAT
         names[x.parameter] = Value(x.name, kind=kind)
     result = Body(program, function, names).result()
     shapes.shape(result.text)
-    lines = program.needed(result.text)
-    text = SpecText(f"{file.source.name}: {name}")
-    text.write(*head)
-    _write_function(text, file, function, label, lines, result.text)
-    _write_derivatives(text, file, function, wanted, by)
-    return NumpyFunction(name, text, by_parameter, place, (*program.remarks,))
+    read = label, program.needed(result.text), result.text
+    body = _body(file, function, wanted, by, read)
+    parts = _parts(file, function, wanted, arguments, body)
+    text = parts.written(f"{os.path.basename(file.source.name)}: {name}")
+    return NumpyFunction(name, parts, text, by_parameter, place, (*program.remarks,))
 
 
 def _is_open(argument: Argument) -> bool:
     return argument.declared.is_whole and argument.declared.bound is None
-
-
-def _run(span: Span) -> tuple[int, ...]:
-    return tuple(range(span.start, span.end + 1))
 
 
 def _arguments(
@@ -255,66 +255,48 @@ def _text(written: str, place: Span) -> Text:
     at = inside.find(written)
     if at >= 0:
         start = place.start + at
-        return Text(written, place.source, tuple(range(start, start + len(written) + 1)))
+        return Text(
+            written, place.source, tuple(range(start, start + len(written) + 1))
+        )
     rest = (place.start,) * (len(written) - 1) + (max(place.end - 1, place.start),)
     return Text(written, place.source, (*rest[: len(written)], place.end))
 
 
-# Writing
+# Parts of the spec
 
 
-def _head(
+def _parts(
     file: PythonFile,
     function: ast.FunctionDef,
     wanted: Wanted,
     arguments: Sequence[Argument],
-) -> list[str | Text]:
-    """The sections before `functions`."""
-    module = wanted.module or spec_name(function.name)
-    parts: list[str | Text] = ["tensorgen: 1\n", f"module: {module}\n"]
-    if wanted.dims:
-        parts.append(f"dims: {flow(wanted.dims)}\n")
-    if arguments:
-        parts.append("inputs:\n")
+    body: FunctionPart,
+) -> SpecParts:
+    inputs = []
     for x in arguments:
         place = _place(file, function, x.parameter) or file.span(function)
         entry = _text(x.declared.written(x.default), place)
-        parts += ["  ", x.name, ": ", entry, "\n"]
-    return parts
+        inputs.append(InputPart(x.name, entry))
+    module = wanted.module or spec_name(function.name)
+    dims: dict[str, int | None] = {**wanted.dims}
+    return SpecParts(module, dims=dims, inputs=inputs, functions=[body])
 
 
-def _write_function(
-    text: SpecText,
-    file: PythonFile,
-    function: ast.FunctionDef,
-    name: Text,
-    lines: Sequence[Line],
-    result: Text,
-) -> None:
-    text.line("functions:")
-    text.line("  ", name, ":")
-    docstring = ast.get_docstring(function)
-    if docstring:
-        text.doc(docstring.split("\n\n")[0], 4)
-    if lines:
-        text.line("    where: |")
-        for line in lines:
-            text.line("      ", line.name, " = ", line.text)
-    text.scalar("expr", result, 4)
-
-
-def _write_derivatives(
-    text: SpecText,
+def _body(
     file: PythonFile,
     function: ast.FunctionDef,
     wanted: Wanted,
     by: Sequence[str],
-) -> None:
+    read: tuple[Text, Sequence[Line], Text],
+) -> FunctionPart:
+    name, lines, result = read
+    docstring = ast.get_docstring(function)
+    doc = docstring.split("\n\n")[0] if docstring else None
+    asked: dict[str, Piece] = {}
     for key, values in (("wrt", by), ("emit", wanted.emit)):
         if values:
             written = flow(values[0] if key == "wrt" and len(by) == 1 else [*values])
             place = _place(file, function, key) or file.span(function)
-            text.line(f"    {key}: ", _text(written, place))
-
-
-__all__ = ["NumpyFunction", "Wanted", "first_line", "read_function", "read_numpy_function"]
+            asked[key] = _text(written, place)
+    where = [(line.name, line.text) for line in lines]
+    return FunctionPart(name, result, doc, where, **asked)

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from tensorgen.errors import Mark, Source, Span, fail
 
+Meant = float | str | None
 LONGEST = 1 << 20
 """Characters of a file that is read: more is no program that people write."""
 
@@ -20,16 +21,21 @@ class PythonFile:
     """A file of Python: it is parsed, and nothing of it is run.
 
     `outside` says what names refer to that the file does not bind: numbers, or dotted
-    paths of modules and functions.
+    paths of modules and functions; `closure` does so of names around the function that
+    is read, which come before those of the file, None where it is neither.
     """
 
     source: Source
     tree: ast.Module = field(repr=False)
-    outside: Mapping[str, float | str] = field(default_factory=dict, repr=False)
+    outside: Mapping[str, Meant] = field(default_factory=dict, repr=False)
+    closure: Mapping[str, Meant] = field(default_factory=dict, repr=False)
 
     @classmethod
     def parse(
-        cls, source: Source, outside: Mapping[str, float | str] | None = None
+        cls,
+        source: Source,
+        outside: Mapping[str, Meant] | None = None,
+        closure: Mapping[str, Meant] | None = None,
     ) -> PythonFile:
         """Return the file; raises `SpecError` where it is no Python."""
         if len(source.text) > LONGEST:
@@ -45,7 +51,7 @@ class PythonFile:
             fail(f"this is no Python: {error.msg}", Span(source, start, start + 1))
         except (RecursionError, MemoryError, ValueError):
             fail("this is nested too deeply, or no text", Span(source, 0, 1))
-        return cls(source, tree, outside or {})
+        return cls(source, tree, outside or {}, closure or {})
 
     # Places
 
@@ -59,7 +65,7 @@ class PythonFile:
         return starts
 
     def offset(self, line: int, column: int) -> int:
-        """Return the place of a line, from 1, and a column in bytes, as `ast` counts."""
+        """Return the place of a line and a column, in bytes, as `ast` counts them."""
         start, end = self._starts[line - 1], self._starts[line] - 1
         text = self.source.text[start:end]
         if text.isascii():
@@ -131,9 +137,9 @@ class PythonFile:
 
     @cached_property
     def paths(self) -> dict[str, str]:
-        """What imports anywhere in the file bind: dotted paths by names."""
+        """What imports in the file bind, at its top first: dotted paths by names."""
         found: dict[str, str] = {}
-        for node in ast.walk(self.tree):
+        for node in (*ast.walk(self.tree), *self.tree.body):
             found.update(_imported(node))
         return found
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 _PLAIN = re.compile(r"([\w(.]|-\S)(?!.*(: | #|:$))", re.ASCII)
 _WORD = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 
-Flow = str | int | Sequence["Flow"] | Mapping[str, "Flow"]
+Flow = str | int | float | Sequence["Flow"] | Mapping[str, "Flow"]
 
 
 def is_plain(text: str) -> bool:
@@ -28,8 +28,8 @@ def quoted(text: str) -> str:
 
 def flow(value: Flow) -> str:
     """Return words, numbers, lists and mappings as YAML on one line."""
-    if isinstance(value, int):
-        return str(value)
+    if isinstance(value, int | float):
+        return repr(value)
     if isinstance(value, str):
         return value if _WORD.fullmatch(value) else json.dumps(value)
     if isinstance(value, Mapping):

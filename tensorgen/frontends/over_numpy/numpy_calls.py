@@ -6,11 +6,13 @@ import ast
 from collections.abc import Callable, Mapping
 
 from tensorgen.errors import Text, suggest
-from tensorgen.frontends.numpy_arguments import Arguments, bind
-from tensorgen.frontends.numpy_expressions import Expressions
-from tensorgen.frontends.numpy_matrix_calls import MATRIX_CALLS
-from tensorgen.frontends.numpy_shape_calls import SHAPE_CALLS
-from tensorgen.frontends.numpy_table import (
+from tensorgen.frontends.over_numpy.numpy_arguments import Arguments, bind
+from tensorgen.frontends.over_numpy.numpy_conditions import compared
+from tensorgen.frontends.over_numpy.numpy_conditions import condition as as_condition
+from tensorgen.frontends.over_numpy.numpy_expressions import Expressions
+from tensorgen.frontends.over_numpy.numpy_matrix_calls import MATRIX_CALLS
+from tensorgen.frontends.over_numpy.numpy_shape_calls import SHAPE_CALLS
+from tensorgen.frontends.over_numpy.numpy_table import (
     BUILTINS,
     METHODS,
     OPERATORS,
@@ -19,7 +21,7 @@ from tensorgen.frontends.numpy_table import (
     Signature,
     canonical,
 )
-from tensorgen.frontends.numpy_values import (
+from tensorgen.frontends.over_numpy.numpy_values import (
     ATOM,
     BOOL,
     FLOAT,
@@ -54,7 +56,7 @@ def called(reader: Expressions, node: ast.Call) -> Thing:
     function = reader.thing(node.func)
     if isinstance(function, Helper):
         # Imported here: bodies are read by those who read expressions.
-        from tensorgen.frontends.numpy_bodies import inlined
+        from tensorgen.frontends.over_numpy.numpy_bodies import inlined
 
         return inlined(reader, function.node, node)
     if isinstance(function, Method):
@@ -132,7 +134,7 @@ def _operator(reader: Expressions, node: ast.Call, name: str) -> Thing:
     op = OPERATORS[name]
     if issubclass(op, ast.operator):
         return reader.operated(node, op, left, right)
-    return reader.compared(node, op, left, right)
+    return compared(reader, node, op, left, right)
 
 
 # Functions of Python's
@@ -173,10 +175,10 @@ def _extreme(name: str) -> Callable[[Expressions, ast.Call], Thing]:
         if any(map(reader.shape, pair)):
             hint = f"entry by entry it is np.{name}imum(a, b)"
             reader.fail(f"'{name}' is of numbers here", node, hint)
-        whole = [x.whole and x.whole.constant for x in pair]
-        if None not in whole:
-            chosen = {"max": max, "min": min}[name](x for x in whole if x is not None)
-            return reader.number(chosen, node)
+        numbers = [None if x.whole is None else x.whole.constant for x in pair]
+        known = [x for x in numbers if x is not None]
+        if len(known) == len(pair):
+            return reader.number(max(known) if name == "max" else min(known), node)
         kind = FLOAT if FLOAT in {x.kind for x in pair} else INT
         texts = (pair[0].text, ", ", pair[1].text)
         return found.made(f"{name}imum(", *texts, ")", kind=kind)
@@ -184,8 +186,17 @@ def _extreme(name: str) -> Callable[[Expressions, ast.Call], Thing]:
     return build
 
 
+def _int(reader: Expressions, node: ast.Call) -> Thing:
+    found = bind(reader, node, "int", Signature.of("x"))
+    value = found.array("x")
+    if value.whole is None:
+        reader.fail("a cast to integers cuts values", node, "np.floor(x)")
+    return value
+
+
 _BUILTINS: Mapping[str, Callable[[Expressions, ast.Call], Thing]] = {
     "len": _len,
+    "int": _int,
     "sum": _sum,
     "max": _extreme("max"),
     "min": _extreme("min"),
@@ -198,7 +209,7 @@ _BUILTINS: Mapping[str, Callable[[Expressions, ast.Call], Thing]] = {
 
 def _where(given: Arguments) -> Thing:
     condition, x, y = (given.array(name) for name in ("condition", "x", "y"))
-    test = given.reader.condition(condition, given.place("condition"))
+    test = as_condition(given.reader, condition, given.place("condition"))
     kind = x.kind if x.kind == y.kind else FLOAT if FLOAT in (x.kind, y.kind) else INT
     return given.made("where(", test, ", ", x.text, ", ", y.text, ")", kind=kind)
 

@@ -9,9 +9,14 @@ from dataclasses import replace
 from typing import NoReturn
 
 from tensorgen.errors import Text, suggest
-from tensorgen.frontends.numpy_program import Program
-from tensorgen.frontends.numpy_table import NUMBERS, canonical
-from tensorgen.frontends.numpy_values import (
+from tensorgen.frontends.over_numpy.numpy_conditions import (
+    chosen,
+    comparison,
+    truth,
+)
+from tensorgen.frontends.over_numpy.numpy_program import Program
+from tensorgen.frontends.over_numpy.numpy_table import NUMBERS, canonical
+from tensorgen.frontends.over_numpy.numpy_values import (
     ATOM,
     BOOL,
     COMPARE,
@@ -33,17 +38,10 @@ from tensorgen.frontends.numpy_values import (
     sign,
     whole_number,
 )
+from tensorgen.frontends.python_source import Meant
 from tensorgen.ir.dims import Dim
 
 _DECIMAL = re.compile(r"(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_COMPARED: Mapping[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
 _LOOP = "write what it computes for all entries at once, as NumPy does"
 _REFUSED: Mapping[type[ast.AST], tuple[str, str | None]] = {
     ast.ListComp: ("a comprehension", _LOOP),
@@ -122,8 +120,8 @@ class Expressions:
 
     def _thing(self, node: ast.expr) -> Thing:
         # Imported here: calls read their arguments by this class.
-        from tensorgen.frontends.numpy_calls import called
-        from tensorgen.frontends.numpy_subscripts import entries
+        from tensorgen.frontends.over_numpy.numpy_calls import called
+        from tensorgen.frontends.over_numpy.numpy_subscripts import entries
 
         match node:
             case ast.Constant():
@@ -139,9 +137,9 @@ class Expressions:
             case ast.UnaryOp():
                 return self._unary(node)
             case ast.Compare():
-                return self._compared(node)
+                return comparison(self, node)
             case ast.BoolOp() | ast.IfExp():
-                return self._chosen(node)
+                return chosen(self, node)
             case ast.Attribute():
                 return self._attribute(node)
             case ast.Subscript():
@@ -150,18 +148,6 @@ class Expressions:
                 return called(self, node)
         what, hint = _REFUSED.get(type(node), ("this", None))
         self.fail(f"{what} cannot be read", node, hint)
-
-    def truth(self, node: ast.expr) -> bool | None:
-        """Return whether a condition is true, None where arrays decide that."""
-        thing = self.thing(node)
-        if isinstance(thing, Known):
-            return bool(thing.value)
-        if isinstance(thing, Row):
-            return bool(thing.items)
-        if isinstance(thing, Value) and thing.whole is not None:
-            constant = thing.whole.constant
-            return None if constant is None else bool(constant)
-        return None
 
     # Leaves
 
@@ -195,6 +181,8 @@ class Expressions:
     def global_name(self, node: ast.Name) -> Thing:
         """Return what a name of the file, of a library or of Python stands for."""
         name, file = node.id, self.file
+        if name in file.closure:
+            return self._meant(file.closure[name], node)
         if name in file.helpers:
             return Helper(file.helpers[name])
         if name in file.constants:
@@ -203,11 +191,8 @@ class Expressions:
                 return outer.thing(file.constants[name])
         if name in file.paths:
             return Path(file.paths[name])
-        outside = file.outside.get(name)
-        if isinstance(outside, str):
-            return Path(outside)
-        if outside is not None:
-            return self.number(outside, node)
+        if name in file.outside:
+            return self._meant(file.outside[name], node)
         if name in ("np", "numpy"):
             return Path("numpy")
         if name in BUILTINS:
@@ -218,6 +203,15 @@ class Expressions:
             "at the top of the file"
         )
         self.fail(f"unknown name '{name}'", node, hint)
+
+    def _meant(self, meant: Meant, node: ast.Name) -> Thing:
+        if isinstance(meant, str):
+            return Path(meant)
+        if meant is None:
+            hint = "make an array an argument"
+            message = f"'{node.id}' is no number, and no function of NumPy's"
+            self.fail(message, node, hint)
+        return self.number(meant, node)
 
     def whole(self, node: ast.AST, size: Dim) -> Value:
         """Return a size as a number that stands where a part of the file does."""
@@ -236,7 +230,6 @@ class Expressions:
         self, node: ast.expr, op: type[ast.operator], left: Value, right: Value
     ) -> Value:
         """Return what an operator makes of two values."""
-        operands = _operands(node)
         if op not in SIGNS:
             self.fail("there is no such operator", node, _BITS)
         both = left.kind == right.kind == BOOL
@@ -249,28 +242,27 @@ class Expressions:
                 node,
                 _MATRIX_OF_CONDITIONS,
             )
-        if op is ast.Pow and left.kind != FLOAT and left.whole is None:
-            if right.text.value.startswith("-"):
-                hint = "NumPy refuses it: write 1 / x, or make x an array of floats"
-                self.fail("a whole number to a negative power", node, hint)
+        is_negative = op is ast.Pow and right.text.value.startswith("-")
+        if is_negative and left.kind != FLOAT and left.whole is None:
+            hint = "NumPy refuses it: write 1 / x, or make x an array of floats"
+            self.fail("a whole number to a negative power", node, hint)
         if left.whole is not None and right.whole is not None:
             size = _whole(op, left.whole, right.whole)
             if size is not None:
                 return whole_number(self.file, node, size)
         kind = FLOAT if op is ast.Div or FLOAT in (left.kind, right.kind) else INT
-        if op is ast.Pow and right.text.value.startswith("-"):
-            kind = FLOAT
+        kind = FLOAT if is_negative else kind
         kind = BOOL if both and op in (ast.BitAnd, ast.BitOr, ast.Mult) else kind
-        return self._between(node, operands, left, right, (SIGNS[op], LEVELS[op], kind))
+        return self.between(node, left, right, (SIGNS[op], LEVELS[op], kind))
 
-    def _between(
-        self,
-        node: ast.expr,
-        operands: tuple[ast.expr, ast.expr],
-        left: Value,
-        right: Value,
-        of: tuple[str, int, str],
+    def between(
+        self, node: ast.expr, left: Value, right: Value, of: tuple[str, int, str]
     ) -> Value:
+        """Return two values with an operator between them.
+
+        Of it the sign, how tightly it binds, and of which kind the result is are given.
+        """
+        operands = _operands(node)
         written, level, kind = of
         first, second = level, level + 1
         if written == "**":
@@ -291,11 +283,11 @@ class Expressions:
 
     def _unary(self, node: ast.UnaryOp) -> Thing:
         if isinstance(node.op, ast.Not):
-            truth = self.truth(node.operand)
-            if truth is None:
+            known = truth(self, node.operand)
+            if known is None:
                 hint = "of arrays it is np.logical_not(c), or ~c"
                 self.fail("'not' of what is not known yet", node, hint)
-            return Known(not truth)
+            return Known(not known)
         return self.signed(node, node.op, self.value(node.operand), node.operand)
 
     def signed(
@@ -313,73 +305,12 @@ class Expressions:
         inner = bound(value, UNARY, self.file, operand)
         return Value(joined(self.file, node, written, inner), UNARY, value.kind)
 
-    def _compared(self, node: ast.Compare) -> Thing:
-        if len(node.ops) > 1:
-            hint = "NumPy refuses it of arrays: (a < b) & (b < c)"
-            self.fail("a chain of comparisons", node, hint)
-        (op,), (right,) = node.ops, node.comparators
-        one, other = self.thing(node.left), self.thing(right)
-        if isinstance(op, ast.Is | ast.IsNot):
-            same = isinstance(one, Known) and one == other
-            if not (isinstance(one, Known | Path) or isinstance(other, Known | Path)):
-                self.fail("'is' compares what is no array", node)
-            return Known(same == isinstance(op, ast.Is))
-        if type(op) not in _COMPARED:
-            self.fail("'in' cannot be read", node)
-        if not (isinstance(one, Value) and isinstance(other, Value)):
-            if isinstance(op, ast.Eq | ast.NotEq) and _comparable(one, other):
-                return Known(_same(one, other) == isinstance(op, ast.Eq))
-            one, other = self.as_value(one, node.left), self.as_value(other, right)
-        return self.compared(node, type(op), one, other)
-
-    def compared(
-        self, node: ast.expr, op: type[ast.cmpop], left: Value, right: Value
-    ) -> Thing:
-        """Return a comparison of two values: known, where sizes decide it."""
-        if left.whole is not None and right.whole is not None:
-            gap = (left.whole - right.whole).constant
-            if gap is not None:
-                return Known(_TRUTHS[op](gap))
-        operands = _operands(node)
-        return self._between(node, operands, left, right, (_COMPARED[op], COMPARE, BOOL))
-
-    def condition(self, value: Value, node: ast.AST) -> Text:
-        """Return a value as a condition: what is not zero is true."""
-        if value.kind == BOOL:
-            return value.text
-        return joined(self.file, node, bound(value, OR, self.file, node), " != 0")
-
-    def _chosen(self, node: ast.BoolOp | ast.IfExp) -> Thing:
-        """`a and b`, `a or b`, and `a if c else b`, of which conditions are known."""
-        if isinstance(node, ast.BoolOp):
-            wanted = isinstance(node.op, ast.Or)
-            for one in node.values[:-1]:
-                truth = self.truth(one)
-                if truth is None:
-                    hint = "conditions of arrays are joined by & and |, in parentheses"
-                    self.fail("'and' and 'or' need what is known", one, hint)
-                if truth == wanted:
-                    return self.thing(one)
-            return self.thing(node.values[-1])
-        truth = self.truth(node.test)
-        if truth is not None:
-            return self.thing(node.body if truth else node.orelse)
-        test, yes, no = map(self.value, (node.test, node.body, node.orelse))
-        if self.shape(test) or self.shape(yes) != self.shape(no):
-            hint = "np.where(condition, x, y) chooses entry by entry"
-            self.fail("'if' needs one condition, and one shape", node, hint)
-        parts = ("where(", self.condition(test, node.test), ", ", yes.text, ", ")
-        text = joined(self.file, node, *parts, no.text, ")")
-        kind = yes.kind if yes.kind == no.kind else FLOAT
-        return Value(text, ATOM, kind)
-
     def _attribute(self, node: ast.Attribute) -> Thing:
         owner, name = self.thing(node.value), node.attr
         if isinstance(owner, Path):
             return self._member(node, f"{owner.dotted}.{name}")
-        if isinstance(owner, Known) and owner.value == "finfo":
-            if name in ("eps", "tiny", "max"):
-                return self.number(_LIMITS[name], node)
+        if owner == Known("finfo") and name in _LIMITS:
+            return self.number(_LIMITS[name], node)
         if isinstance(owner, Row) and name in ("sign", "logabsdet"):
             return owner.items[name != "sign"]
         if not isinstance(owner, Value):
@@ -412,16 +343,10 @@ class Expressions:
 
 
 _LIMITS = {"eps": 2.0**-52, "tiny": 2.0**-1022, "max": 1.7976931348623157e308}
-_TRUTHS = {
-    ast.Lt: lambda gap: gap < 0,
-    ast.LtE: lambda gap: gap <= 0,
-    ast.Gt: lambda gap: gap > 0,
-    ast.GtE: lambda gap: gap >= 0,
-    ast.Eq: lambda gap: gap == 0,
-    ast.NotEq: lambda gap: gap != 0,
-}
-BUILTINS = frozenset(("abs", "sum", "min", "max", "len", "float", "pow", "round"))
-"""Functions of Python's that are read."""
+BUILTINS = frozenset(
+    ("abs", "sum", "min", "max", "len", "float", "int", "bool", "pow", "round")
+)
+"""Names of Python's that are known."""
 
 
 def _operands(node: ast.expr) -> tuple[ast.expr, ast.expr]:
@@ -454,22 +379,3 @@ def _whole(op: type[ast.operator], left: Dim, right: Dim) -> Dim | None:
     if op is ast.Pow and 0 <= b <= 64 and abs(a) <= 64:
         return Dim.of(a**b)
     return None
-
-
-def _comparable(one: Thing, other: Thing) -> bool:
-    return isinstance(one, Known | Row) and isinstance(other, Known | Row)
-
-
-def _same(one: Thing, other: Thing) -> bool:
-    """Whether two things are equal: shapes by their sizes."""
-    if isinstance(one, Row) and isinstance(other, Row):
-        pairs = list(zip(one.items, other.items, strict=False))
-        sizes = all(
-            isinstance(a, Value)
-            and isinstance(b, Value)
-            and a.whole is not None
-            and a.whole == b.whole
-            for a, b in pairs
-        )
-        return sizes and len(one.items) == len(other.items)
-    return isinstance(one, Known) and isinstance(other, Known) and one == other

@@ -1,4 +1,4 @@
-"""Bodies of functions over NumPy: assignments, known conditions, and what is returned."""
+"""Bodies of functions over NumPy: assignments, known conditions, what is returned."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tensorgen.frontends.numpy_arguments import bind
-from tensorgen.frontends.numpy_expressions import Expressions
-from tensorgen.frontends.numpy_program import Program
-from tensorgen.frontends.numpy_table import Signature
-from tensorgen.frontends.numpy_values import Path, Row, Thing, Value, joined
+from tensorgen.frontends.over_numpy.numpy_arguments import bind
+from tensorgen.frontends.over_numpy.numpy_conditions import truth
+from tensorgen.frontends.over_numpy.numpy_expressions import Expressions
+from tensorgen.frontends.over_numpy.numpy_program import Program
+from tensorgen.frontends.over_numpy.numpy_table import Signature, words
+from tensorgen.frontends.over_numpy.numpy_values import Path, Row, Thing, Value, joined
 
 _LOOP = "write what it computes for all entries at once, as NumPy does"
 _REFUSED: Mapping[type[ast.AST], tuple[str, str | None]] = {
@@ -25,13 +26,13 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str | None]] = {
     ast.Delete: ("'del'", None),
     ast.Match: ("'match'", None),
 }
-_VIEWS = frozenset(
-    """
+_HARMLESS = ("function", "jit", "njit", "cache", "lru_cache")
+"""Decorators that leave values what they are."""
+_VIEWS = words("""
     asarray ascontiguousarray asanyarray ravel reshape transpose squeeze swapaxes
     moveaxis permute_dims diagonal diag expand_dims broadcast_to atleast_1d atleast_2d
     real astype
-    """.split()
-)
+    """)
 """Functions whose results may be parts of their arguments."""
 
 
@@ -103,16 +104,16 @@ class Body:
             case ast.Pass() | ast.Import() | ast.ImportFrom() | ast.AnnAssign():
                 pass
             case _:
-                what, hint = _REFUSED.get(type(node), ("this statement", None))
-                self.reader.fail(f"{what} cannot be read", node, hint)
+                what, why = _REFUSED.get(type(node), ("this statement", None))
+                self.reader.fail(f"{what} cannot be read", node, why)
         return None
 
     def _branch(self, node: ast.If) -> tuple[Thing, ast.expr] | None:
-        truth = self.reader.truth(node.test)
-        if truth is None:
+        known = truth(self.reader, node.test)
+        if known is None:
             hint = "np.where(condition, x, y) chooses by values"
             self.reader.fail("'if' needs what is known from shapes", node.test, hint)
-        return self._block(node.body if truth else node.orelse)
+        return self._block(node.body if known else node.orelse)
 
     def _are_about_errors(self, items: Sequence[ast.withitem]) -> bool:
         """Whether a block says how NumPy warns, which changes no value."""
@@ -159,9 +160,8 @@ class Body:
             # It may be a part of what it mentions: x.T, x[1:], np.asarray(x).
             inner = {x.id for x in ast.walk(value) if isinstance(x, ast.Name)}
             self._shared |= {name, *inner}
-        if isinstance(thing, Value) and thing.whole is None:
-            if not thing.text.value.isidentifier():
-                thing = self._defined(name, thing, target)
+        if isinstance(thing, Value) and _is_computed(thing):
+            thing = self._defined(name, thing, target)
         self.reader.names[name] = thing
 
     def _is_part(self, node: ast.expr) -> bool:
@@ -196,6 +196,11 @@ def inlined(reader: Expressions, function: ast.FunctionDef, node: ast.Call) -> T
     """Return what a call of a function of the same file returns."""
     program = reader.program
     own = function.args
+    for decorator in function.decorator_list:
+        written = program.file.written(decorator).partition("(")[0]
+        if written.rpartition(".")[2] not in _HARMLESS:
+            hint = "a decorator may change what is called"
+            reader.fail(f"'{function.name}' is decorated by {written}", node, hint)
     if own.vararg or own.kwarg:
         reader.fail(f"'{function.name}' takes any number of arguments", node)
     names = [x.arg for x in (*own.posonlyargs, *own.args, *own.kwonlyargs)]
@@ -213,14 +218,19 @@ def inlined(reader: Expressions, function: ast.FunctionDef, node: ast.Call) -> T
 
 def _argument(program: Program, name: str, thing: Thing, node: ast.expr) -> Thing:
     """What is computed gets the name of the parameter, and is read once."""
-    if not isinstance(thing, Value) or thing.whole is not None:
-        return thing
-    if thing.text.value.isidentifier():
-        return thing
-    return program.define(name, thing, node)
+    if isinstance(thing, Value) and _is_computed(thing):
+        return program.define(name, thing, node)
+    return thing
 
 
-def defaults(program: Program, function: ast.FunctionDef) -> Iterator[tuple[str, Thing]]:
+def _is_computed(value: Value) -> bool:
+    """Whether a value is more than a name, or a whole number that is known."""
+    return value.whole is None and not value.text.value.isidentifier()
+
+
+def defaults(
+    program: Program, function: ast.FunctionDef
+) -> Iterator[tuple[str, Thing]]:
     """Yield the parameters of a function that have a default, and what that is."""
     outer = Expressions(program, frozenset())
     for parameter, node in default_nodes(function):
@@ -246,5 +256,3 @@ def _assigned(function: ast.FunctionDef) -> Iterator[str]:
 
 def _without_docstring(function: ast.FunctionDef) -> list[ast.stmt]:
     return function.body[ast.get_docstring(function) is not None :]
-
-

@@ -12,6 +12,12 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
 _UNARY = """
     exp expm1 log log1p log2 log10 sqrt cbrt sin cos tan arcsin arccos arctan sinh cosh
     tanh asinh=arcsinh acosh=arccosh atanh=arctanh abs=absolute abs abs=fabs sign floor
@@ -33,7 +39,8 @@ _NUMPY = {
     "amin": f"{_EXTREME} -> min(a, axis=, keepdims=)",
     "var": f"{_SPREAD} -> var(a, axis=, keepdims=, ddof=)",
     "std": f"{_SPREAD} -> std(a, axis=, keepdims=, ddof=)",
-    "median": "a, axis, out!, overwrite_input!, keepdims -> median(a, axis=, keepdims=)",
+    "median": "a, axis, out!, overwrite_input!, keepdims -> "
+    "median(a, axis=, keepdims=)",
     "ptp": "a, axis, out!, keepdims -> "
     "max(a, axis=, keepdims=) - min(a, axis=, keepdims=)",
     "count_nonzero": "a, axis, keepdims -> sum(a != 0, axis=, keepdims=)",
@@ -171,34 +178,30 @@ NUMBERS = {
     "numpy.tau": "(2 * pi)",
     "numpy.euler_gamma": "0.5772156649015329",
 }
-METHODS = frozenset(
-    """
+METHODS = words("""
     sum mean prod max min var std dot trace diagonal ravel flatten reshape transpose
     squeeze clip cumsum cumprod repeat swapaxes copy astype item round ptp take
-    """.split()
-)
+    """)
 """Methods of arrays that are the functions of these names, and change nothing."""
-WRITING = frozenset("sort fill put itemset partition resize setflags".split())
+WRITING = words("sort fill put itemset partition resize setflags")
 """Methods that write into their array."""
-STRUCTURAL = frozenset(
-    """
+STRUCTURAL = words("""
     max amax min amin diag diagonal tril triu expand_dims squeeze ravel flatten
     broadcast_to concatenate stack flip flipud fliplr repeat take_along_axis abs
     absolute maximum minimum positive negative square diff sum prod cumsum count_nonzero
     sign add subtract multiply power mod remainder floor_divide dot vdot outer kron
     tensordot matmul trace
-    """.split()
-)
+    """)
 """Functions whose entries are of the kind of their arguments'."""
-ADDING = frozenset("sum prod cumsum count_nonzero trace".split())
+ADDING = words("sum prod cumsum count_nonzero trace")
 """Of these, those that make numbers of conditions."""
-OF_CONDITIONS = frozenset("dot vdot matmul kron tensordot outer diff negative".split())
+OF_CONDITIONS = words("dot vdot matmul kron tensordot outer diff negative")
 """Functions that go by other rules where all arguments are conditions."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function is called with: names, and of which of them values are refused."""
+    """What a function is called with: names, and those whose values are refused."""
 
     names: tuple[str, ...]
     refused: frozenset[str]

@@ -7,15 +7,15 @@ import re
 from dataclasses import dataclass, field
 
 from tensorgen.errors import Text, suggest
-from tensorgen.frontends.numpy_expressions import Expressions
-from tensorgen.frontends.numpy_table import (
+from tensorgen.frontends.over_numpy.numpy_expressions import Expressions
+from tensorgen.frontends.over_numpy.numpy_table import (
     ADDING,
     OF_CONDITIONS,
     STRUCTURAL,
     Signature,
     Template,
 )
-from tensorgen.frontends.numpy_values import (
+from tensorgen.frontends.over_numpy.numpy_values import (
     ATOM,
     BOOL,
     FLOAT,

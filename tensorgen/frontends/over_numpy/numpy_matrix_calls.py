@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tensorgen.errors import Text
-from tensorgen.frontends.numpy_arguments import Arguments
-from tensorgen.frontends.numpy_values import (
+from tensorgen.frontends.over_numpy.numpy_arguments import Arguments
+from tensorgen.frontends.over_numpy.numpy_values import (
     ATOM,
     BOOL,
     FLOAT,
@@ -223,9 +223,10 @@ MATRIX_CALLS: Mapping[str, tuple[str, Callable[[Arguments], Thing]]] = {
     "numpy.linalg.eigh": ("a, UPLO!", _eigh),
     "numpy.linalg.eigvalsh": ("a, UPLO!", _eigvalsh),
     "numpy.linalg.svd": ("a, full_matrices, compute_uv, hermitian!", _svd),
-    "numpy.linalg.svdvals": ("a", lambda given: given.made(
-        "svdvals(", given.array("a").text, ")"
-    )),
+    "numpy.linalg.svdvals": (
+        "a",
+        lambda given: given.made("svdvals(", given.array("a").text, ")"),
+    ),
     "numpy.linalg.multi_dot": ("arrays, out!", _multi_dot),
     "numpy.einsum": ("subscripts, *operands", _einsum),
     "numpy.inner": ("a, b", _inner),

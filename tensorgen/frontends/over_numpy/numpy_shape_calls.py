@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tensorgen.errors import Text
-from tensorgen.frontends.numpy_arguments import Arguments
-from tensorgen.frontends.numpy_subscripts import taken
-from tensorgen.frontends.numpy_values import (
+from tensorgen.frontends.over_numpy.numpy_arguments import Arguments
+from tensorgen.frontends.over_numpy.numpy_subscripts import taken
+from tensorgen.frontends.over_numpy.numpy_values import (
     BOOL,
     FLOAT,
     INT,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tensorgen.errors import Text
 from tensorgen.frontends.known_shapes import KnownShapes
-from tensorgen.frontends.numpy_values import INT, Value, joined
+from tensorgen.frontends.over_numpy.numpy_values import INT, Value, joined
 from tensorgen.frontends.python_source import PythonFile
 from tensorgen.ir.dims import Dim
 from tensorgen.spec.names import FRAME, unused
@@ -96,7 +96,7 @@ class Program:
         return Value(text, kind=value.kind)
 
     def free(self, wanted: str) -> str:
-        """Take a name that nothing has yet: numbered, where the wanted one is in use."""
+        """Take a name that nothing has yet, numbered where the wanted one is in use."""
         plain = spec_name(wanted)
         name, number = plain, 2
         while name in self.taken:
@@ -122,7 +122,7 @@ class Program:
             if name not in self.unbounded:
                 continue
             if not re.fullmatch(rf"{name}(\[.*\])?", value.text.value):
-                hint = f"say how large '{name}' may be: \"{name}\": \"... int < n\""
+                hint = f'say how large \'{name}\' may be: "{name}": "... int < n"'
                 self.file.fail("positions are computed from whole numbers", node, hint)
             raise Unbounded(name, length)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tensorgen.errors import Text
-from tensorgen.frontends.numpy_expressions import Expressions
-from tensorgen.frontends.numpy_values import (
+from tensorgen.frontends.over_numpy.numpy_expressions import Expressions
+from tensorgen.frontends.over_numpy.numpy_values import (
     ATOM,
     BOOL,
     INT,
@@ -128,7 +128,7 @@ def _place(
     if value.kind == BOOL:
         reader.fail("entries cannot be chosen by conditions", place, _MASK)
     if value.kind != INT:
-        hint = "say that it holds integers: y=\"m int\""
+        hint = 'say that it holds integers: y="m int"'
         reader.fail("a position is a whole number", place, hint)
     reader.program.check_positions(value, length, place)
     return [value.text]
