@@ -61,6 +61,7 @@ def read_shape(given: Text) -> Declared:
     while (last := re.split(r"[\s,]", text)[-1]) in WORDS:
         words.insert(0, last)
         text = text[: len(text) - len(last)].rstrip(", ")
+    text = re.sub(r"\s*([+*-])\s*", r"\1", text)
     sizes = [x.strip() for x in (text.split(",") if "," in text else text.split())]
     if sizes in ([""], ["scalar"]):
         sizes = []

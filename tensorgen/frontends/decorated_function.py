@@ -39,10 +39,12 @@ class DecoratedFunction(MadeSpec):
     module computes it. What `emit` does not ask for is generated when it is called.
     """
 
+    __name__: str
+
     def __init__(self, function: FunctionType, wanted: Wanted) -> None:
         """Read the function; raises `SpecError` where that fails."""
         functools.update_wrapper(self, function)
-        self.function = function
+        self.function: Callable[..., Any] = function
         self._wanted = wanted
         self._file = _file_of(function)
         line = function.__code__.co_firstlineno

@@ -11,19 +11,24 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tensorgen.errors import Source, Span, SpecError, Text, fail, suggest
 from tensorgen.frontends.declared_shapes import Declared, read_shape
 from tensorgen.frontends.known_shapes import KnownShapes
 from tensorgen.frontends.over_numpy.numpy_bodies import Body, default_nodes, defaults
+from tensorgen.frontends.over_numpy.numpy_calls import called
+from tensorgen.frontends.over_numpy.numpy_conditions import chosen, comparison, negation
 from tensorgen.frontends.over_numpy.numpy_program import (
     Line,
     Program,
     Unbounded,
+    mentioned,
     spec_name,
 )
+from tensorgen.frontends.over_numpy.numpy_subscripts import entries
 from tensorgen.frontends.over_numpy.numpy_values import (
     FLOAT,
     INT,
@@ -41,6 +46,15 @@ from tensorgen.spec.read import read_spec
 from tensorgen.spec.written_scalars import Flow, flow
 
 _SPEC = "<spec>"
+_READERS: Mapping[type[ast.AST], Callable[[Any, Any], Thing]] = {
+    ast.Call: called,
+    ast.Subscript: entries,
+    ast.Compare: comparison,
+    ast.BoolOp: chosen,
+    ast.IfExp: chosen,
+    ast.Not: negation,
+}
+"""What reads expressions that are no operations and no names."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +168,7 @@ def _read(
     taken = {name, *by_parameter.values(), *(x for x, _ in spec.hints)}
     taken |= {x for i in spec.inputs for dim in i.shape for x in dim.symbols}
     unbounded = {x.name.value for x in arguments if _is_open(x)}
-    program = Program(file, shapes, taken, frozenset(unbounded))
+    program = Program(file, shapes, taken, frozenset(unbounded), _READERS)
     names: dict[str, Thing] = {
         x: thing for x, thing in defaults(program, function) if x not in by_parameter
     }
@@ -163,7 +177,12 @@ def _read(
         names[x.parameter] = Value(x.name, kind=kind)
     result = Body(program, function, names).result()
     shapes.shape(result.text)
-    read = label, program.needed(result.text), result.text
+    lines = program.needed(result.text)
+    if name in mentioned([result.text, *(line.text for line in lines)]):
+        # It would be defined by itself: the language has a function of this name.
+        name += "_"
+        label = Text(name, file.source, (place.start,) * len(name) + (place.end,))
+    read = label, lines, result.text
     body = _body(file, function, wanted, by, read)
     parts = _parts(file, function, wanted, arguments, body)
     text = parts.written(f"{os.path.basename(file.source.name)}: {name}")
@@ -274,9 +293,9 @@ def _parts(
 ) -> SpecParts:
     inputs = []
     for x in arguments:
-        place = _place(file, function, x.parameter) or file.span(function)
+        place = _place(file, function, x.parameter) or x.name.span()
         entry = _text(x.declared.written(x.default), place)
-        inputs.append(InputPart(x.name, entry))
+        inputs.append(InputPart(x.name, entry, x.declared.written(x.default)))
     module = wanted.module or spec_name(function.name)
     dims: dict[str, int | None] = {**wanted.dims}
     return SpecParts(module, dims=dims, inputs=inputs, functions=[body])

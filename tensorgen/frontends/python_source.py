@@ -84,6 +84,7 @@ class PythonFile:
         """Return where a part stands; of a statement of several lines its first one."""
         start, end = self.ends(node)
         if isinstance(node, ast.FunctionDef):
+            start = self.source.text.index("def", start) + len("def")
             start = self.source.text.index(node.name, start)
             return Span(self.source, start, start + len(node.name))
         if isinstance(node, ast.stmt):

@@ -56,7 +56,8 @@ class Spec(MadeSpec):
         declared = read_shape(Text.plain(given, f"shape of {name}"))
         number = None if default is None else str(default)
         entry = declared.written(number, doc)
-        self._parts.inputs.append(InputPart(name, entry))
+        part = InputPart(name, entry, declared.written(number))
+        self._parts.inputs.append(part)
         return self
 
     def unknown(self, name: str, shape: Shape, **given: str) -> Spec:
@@ -128,9 +129,9 @@ class Spec(MadeSpec):
 
     def _take(self, function: DecoratedFunction) -> None:
         own = function.parts
-        known = {(str(x.name), str(x.entry)) for x in self._parts.inputs}
+        known = {(str(x.name), x.meaning) for x in self._parts.inputs}
         for x in own.inputs:
-            if (str(x.name), str(x.entry)) not in known:
+            if (str(x.name), x.meaning) not in known:
                 self._parts.inputs.append(x)
         self._parts.dims = {**own.dims, **self._parts.dims}
         self._parts.functions += own.functions

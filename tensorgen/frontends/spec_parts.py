@@ -14,10 +14,14 @@ Lines = str | Sequence[tuple[Piece, Piece]]
 
 @dataclass(frozen=True)
 class InputPart:
-    """An input: its name, and what is said of it in YAML."""
+    """An input: its name, and what is said of it in YAML.
+
+    `meaning` is what is said but for its documentation.
+    """
 
     name: Piece
     entry: Piece
+    meaning: str
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str | None]] = {
     ast.Nonlocal: ("'nonlocal'", None),
     ast.Delete: ("'del'", None),
     ast.Match: ("'match'", None),
+    ast.Expr: ("a statement without a result", "its value is not used"),
 }
 _HARMLESS = ("function", "jit", "njit", "cache", "lru_cache")
 """Decorators that leave values what they are."""
@@ -141,7 +142,9 @@ class Body:
         if isinstance(thing, Value):
             shape = self.reader.shape(thing)
             if shape and shape[0].constant == count:
-                named = self._defined("parts", thing, node)
+                named = thing
+                if _is_computed(thing):
+                    named = self._defined("parts", thing, node)
                 texts = [
                     joined(self.reader.file, node, named.text, f"[{k}]")
                     for k in range(count)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from tensorgen.errors import Text, suggest
 from tensorgen.frontends.over_numpy.numpy_arguments import Arguments, bind
+from tensorgen.frontends.over_numpy.numpy_bodies import inlined
 from tensorgen.frontends.over_numpy.numpy_conditions import compared
 from tensorgen.frontends.over_numpy.numpy_conditions import condition as as_condition
 from tensorgen.frontends.over_numpy.numpy_expressions import Expressions
@@ -55,9 +56,6 @@ def called(reader: Expressions, node: ast.Call) -> Thing:
             reader.fail("'*' in front of arguments cannot be read", part)
     function = reader.thing(node.func)
     if isinstance(function, Helper):
-        # Imported here: bodies are read by those who read expressions.
-        from tensorgen.frontends.over_numpy.numpy_bodies import inlined
-
         return inlined(reader, function.node, node)
     if isinstance(function, Method):
         return _method(reader, function, node)
@@ -97,6 +95,8 @@ def _called(
     if special is None:
         known = [x.rpartition(".")[2] for x in (*ROWS, *CALLS)]
         hint = _OTHERS.get(name) or suggest(name, known)
+        if package.partition(".")[0] not in ("numpy", "scipy", "builtins"):
+            hint = "functions of NumPy, SciPy and Python's math are read"
         reader.fail(f"{dotted} is not among the functions that are read", node, hint)
     signature, build = special
     if signature.names[-1].startswith("*"):

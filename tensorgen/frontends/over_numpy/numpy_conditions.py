@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from tensorgen.errors import Text
+from tensorgen.frontends.over_numpy.numpy_expressions import Expressions
 from tensorgen.frontends.over_numpy.numpy_values import (
     ATOM,
     BOOL,
@@ -20,9 +20,6 @@ from tensorgen.frontends.over_numpy.numpy_values import (
     bound,
     joined,
 )
-
-if TYPE_CHECKING:
-    from tensorgen.frontends.over_numpy.numpy_expressions import Expressions
 
 _SIGNS: Mapping[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -90,6 +87,15 @@ def compared(
         if gap is not None:
             return Known(_TRUTHS[op](gap))
     return reader.between(node, left, right, (_SIGNS[op], COMPARE, BOOL))
+
+
+def negation(reader: Expressions, node: ast.UnaryOp) -> Thing:
+    """Return `not a` of what is known."""
+    known = truth(reader, node.operand)
+    if known is None:
+        hint = "of arrays it is np.logical_not(c), or ~c"
+        reader.fail("'not' of what is not known yet", node, hint)
+    return Known(not known)
 
 
 def condition(reader: Expressions, value: Value, node: ast.AST) -> Text:

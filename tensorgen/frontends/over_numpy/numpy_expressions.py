@@ -9,11 +9,6 @@ from dataclasses import replace
 from typing import NoReturn
 
 from tensorgen.errors import Text, suggest
-from tensorgen.frontends.over_numpy.numpy_conditions import (
-    chosen,
-    comparison,
-    truth,
-)
 from tensorgen.frontends.over_numpy.numpy_program import Program
 from tensorgen.frontends.over_numpy.numpy_table import NUMBERS, canonical
 from tensorgen.frontends.over_numpy.numpy_values import (
@@ -119,10 +114,9 @@ class Expressions:
             return self._thing(node)
 
     def _thing(self, node: ast.expr) -> Thing:
-        # Imported here: calls read their arguments by this class.
-        from tensorgen.frontends.over_numpy.numpy_calls import called
-        from tensorgen.frontends.over_numpy.numpy_subscripts import entries
-
+        others = self.program.readers.get(type(node))
+        if others is not None:
+            return others(self, node)
         match node:
             case ast.Constant():
                 return self._constant(node)
@@ -136,16 +130,8 @@ class Expressions:
                 return self.operated(node, type(node.op), left, right)
             case ast.UnaryOp():
                 return self._unary(node)
-            case ast.Compare():
-                return comparison(self, node)
-            case ast.BoolOp() | ast.IfExp():
-                return chosen(self, node)
             case ast.Attribute():
                 return self._attribute(node)
-            case ast.Subscript():
-                return entries(self, node)
-            case ast.Call():
-                return called(self, node)
         what, hint = _REFUSED.get(type(node), ("this", None))
         self.fail(f"{what} cannot be read", node, hint)
 
@@ -283,11 +269,7 @@ class Expressions:
 
     def _unary(self, node: ast.UnaryOp) -> Thing:
         if isinstance(node.op, ast.Not):
-            known = truth(self, node.operand)
-            if known is None:
-                hint = "of arrays it is np.logical_not(c), or ~c"
-                self.fail("'not' of what is not known yet", node, hint)
-            return Known(not known)
+            return self.program.readers[ast.Not](self, node)
         return self.signed(node, node.op, self.value(node.operand), node.operand)
 
     def signed(

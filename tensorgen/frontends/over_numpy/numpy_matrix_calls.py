@@ -190,6 +190,19 @@ def _einsum(given: Arguments) -> Thing:
     return given.made(f"einsum('{plain}'", *parts, ")", kind=kind)
 
 
+def _dot(given: Arguments) -> Thing:
+    """`np.dot`: of vectors and matrices it is their product."""
+    a, b = given.array("a"), given.array("b")
+    if a.kind == b.kind == BOOL:
+        hint = "make numbers of them by astype(float)"
+        given.reader.fail("a product of conditions", given.node, hint)
+    kind = FLOAT if FLOAT in (a.kind, b.kind) else INT
+    if {_order(given, "a"), _order(given, "b")} <= {1, 2}:
+        left, right = given.text("a", PRODUCT), given.text("b", PRODUCT + 1)
+        return given.made(left, " @ ", right, level=PRODUCT, kind=kind)
+    return given.made("dot(", a.text, ", ", b.text, ")", kind=kind)
+
+
 def _inner(given: Arguments) -> Thing:
     orders = _order(given, "a"), _order(given, "b")
     a, b = given.text("a"), given.text("b")
@@ -229,5 +242,6 @@ MATRIX_CALLS: Mapping[str, tuple[str, Callable[[Arguments], Thing]]] = {
     ),
     "numpy.linalg.multi_dot": ("arrays, out!", _multi_dot),
     "numpy.einsum": ("subscripts, *operands", _einsum),
+    "numpy.dot": ("a, b, out!", _dot),
     "numpy.inner": ("a, b", _inner),
 }

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from tensorgen.errors import Text
 from tensorgen.frontends.known_shapes import KnownShapes
-from tensorgen.frontends.over_numpy.numpy_values import INT, Value, joined
+from tensorgen.frontends.over_numpy.numpy_values import INT, Thing, Value, joined
 from tensorgen.frontends.python_source import PythonFile
 from tensorgen.ir.dims import Dim
 from tensorgen.spec.names import FRAME, unused
@@ -50,11 +51,14 @@ class Program:
         shapes: KnownShapes,
         taken: set[str],
         unbounded: frozenset[str],
+        readers: Mapping[type[ast.AST], Callable[[Any, Any], Thing]],
     ) -> None:
         """Know the inputs' shapes, the names that are in use, and what is `unbounded`.
 
-        These are inputs of integers of which nobody said how large they are.
+        These are inputs of integers of which nobody said how large they are. `readers`
+        read expressions of some kinds: they take an `Expressions`, and the expression.
         """
+        self.readers = readers
         self.file, self.shapes, self.taken = file, shapes, taken
         self.unbounded = unbounded
         self.lines: list[Line] = []
@@ -89,7 +93,11 @@ class Program:
         """Give a value a name of its own, like the one that is wanted."""
         if len(self.lines) >= MOST_LINES:
             self.file.fail(f"more than {MOST_LINES} local names", node)
-        name = self.free(wanted)
+        plain = spec_name(wanted)
+        if plain not in self.taken and plain in mentioned([value.text]):
+            # A name that its own text calls would be defined by itself.
+            plain += "_"
+        name = self.free(plain)
         self.shapes.define(name, value.text)
         text = joined(self.file, node, name)
         self.lines.append(Line(text, value.text))
@@ -106,11 +114,11 @@ class Program:
 
     def needed(self, result: Text) -> list[Line]:
         """Return the lines that a result needs, in order."""
-        wanted = {*_WORD.findall(result.value)}
+        wanted = mentioned([result])
         found: list[Line] = []
         for line in reversed(self.lines):
             if line.name.value in wanted:
-                wanted.update(_WORD.findall(line.text.value))
+                wanted |= mentioned([line.text])
                 found.append(line)
         return found[::-1]
 
@@ -126,9 +134,10 @@ class Program:
                 self.file.fail("positions are computed from whole numbers", node, hint)
             raise Unbounded(name, length)
 
-    def aliased(self, value: Value, text: Text) -> Value:
-        """Return a value with another text."""
-        return replace(value, text=text)
+
+def mentioned(texts: Iterable[Text]) -> set[str]:
+    """Return the names that texts mention, those of functions too."""
+    return {name for text in texts for name in _WORD.findall(text.value)}
 
 
 def spec_name(name: str) -> str:

@@ -55,7 +55,6 @@ _NUMPY = {
     "degrees": "x, out!, where!, dtype! -> x * (180 / pi)",
     "heaviside": "x, h, out!, where!, dtype! -> "
     "where(x > 0, 1, where(x == 0, h, where(x < 0, 0, x)))",
-    "dot": "a, b, out! -> dot(a, b)",
     "vdot": "a, b -> vdot(a, b)",
     "outer": "a, b, out! -> outer(a, b)",
     "kron": "a, b -> kron(a, b)",
