@@ -30,10 +30,10 @@ class Verified:
     def __str__(self) -> str:
         from tensorgen.verify import table
 
-        return table(self.findings)
+        return table(self.findings).rstrip("\n")
 
     def __repr__(self) -> str:
-        return str(self).rstrip("\n")
+        return str(self)
 
 
 class MadeSpec:
