@@ -116,9 +116,10 @@ class DecoratedFunction(MadeSpec):
             count = len(signature.parameters)
             more = dict(zip(own, args[count:], strict=False))
             more |= {x: kwargs.pop(x) for x in own if x in kwargs}
-            given = signature.bind(*args[:count], **kwargs).arguments
-            named = {inputs.get(x, x): value for x, value in given.items()}
-            self._check_fixed(signature, given)
+            bound = signature.bind(*args[:count], **kwargs)
+            self._check_fixed(signature, bound.arguments)
+            bound.apply_defaults()
+            named = {inputs.get(x, x): value for x, value in bound.arguments.items()}
             return function(**{x: v for x, v in named.items() if x in taken}, **more)
 
         return call
@@ -129,7 +130,8 @@ class DecoratedFunction(MadeSpec):
         """Refuse another value of what was read as it is by default."""
         for name, value in given.items():
             default = signature.parameters[name].default
-            if name not in self._read.inputs and value != default:
+            same = type(value) is type(default) and value == default
+            if name not in self._read.inputs and not same:
                 raise TypeError(f"'{name}' was read as {default!r}: it is no input")
 
     def _source(self) -> Source:

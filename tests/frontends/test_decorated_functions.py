@@ -93,6 +93,18 @@ def test_what_is_known_by_default_is_no_argument() -> None:
     assert cubes.verify()
 
 
+def test_a_default_that_has_a_name_is_one_of_the_function() -> None:
+    @tensorgen.function(x="n", scale="", wrt="x")
+    def scaled(x: Array, scale: float = RATE, shift: Array | None = None) -> Array:
+        return scale * np.sum(x) if shift is None else np.sum(x - shift)
+
+    x = np.ones(2)
+    np.testing.assert_array_equal(scaled.grad(x), [RATE, RATE])
+    np.testing.assert_array_equal(scaled.grad(x, 2.0), [2, 2])
+    with pytest.raises(TypeError, match="'shift' was read as None"):
+        scaled.grad(x, shift=x)
+
+
 def test_verify_compares_the_function_too() -> None:
     found = loss.verify()
     assert found

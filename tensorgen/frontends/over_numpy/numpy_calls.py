@@ -96,7 +96,10 @@ def _called(
         known = [x.rpartition(".")[2] for x in (*ROWS, *CALLS)]
         hint = _OTHERS.get(name) or suggest(name, known)
         if package.partition(".")[0] not in ("numpy", "scipy", "builtins"):
-            hint = "functions of NumPy, SciPy and Python's math are read"
+            hint = (
+                "functions of NumPy, SciPy and Python's math are read, and those at "
+                "the top of the same file"
+            )
         reader.fail(f"{dotted} is not among the functions that are read", node, hint)
     signature, build = special
     if signature.names[-1].startswith("*"):
