@@ -156,6 +156,7 @@ def test_faults_of_a_decorated_function_point_into_its_file() -> None:
     spec = tensorgen.Spec("wrong").input("w", "k").function(spread)
     with pytest.raises(tensorgen.SpecError) as caught:
         spec.load()
-    assert "test_spec_builder.py:18:19: error: 'w' is the name of an input twice" in (
-        str(caught.value)
-    )
+    first, line, *_ = str(caught.value).split("\n")
+    assert "test_spec_builder.py:" in first
+    assert first.endswith(":19: error: 'w' is the name of an input twice")
+    assert line.endswith("def spread(w: Array, X: Array) -> Array:")
