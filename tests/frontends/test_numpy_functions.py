@@ -253,6 +253,11 @@ def test_other_files_are_told(text: str, message: str) -> None:
     assert told(text).startswith(message)
 
 
+def test_a_long_chain_is_not_too_deep() -> None:
+    text = f"def f(x):\n    return {' + '.join(['x'] * 300)}\n"
+    assert f"expr: {' + '.join(['x'] * 300)}" in spec_of(text)
+
+
 def test_nothing_of_a_file_is_run() -> None:
     text = "import no_such_package\n1 / 0\ndef f(x):\n    return x\n"
     assert "expr: x" in spec_of(text)

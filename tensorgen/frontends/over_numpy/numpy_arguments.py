@@ -179,8 +179,6 @@ class Arguments:
         if not self.has(name):
             return []
         thing = self.thing(name)
-        if isinstance(thing, Value) and thing.whole is None:
-            return [f", {option}=", thing.text]
         if isinstance(thing, Value):
             return [f", {option}=", thing.text]
         return [f", {option}={self._plain(thing, name)!r}"]

@@ -126,8 +126,7 @@ class Expressions:
                 items = tuple(self.thing(item) for item in node.elts)
                 return Row(items, isinstance(node, ast.List))
             case ast.BinOp():
-                left, right = self.value(node.left), self.value(node.right)
-                return self.operated(node, type(node.op), left, right)
+                return self._chain(node)
             case ast.UnaryOp():
                 return self._unary(node)
             case ast.Attribute():
@@ -211,6 +210,17 @@ class Expressions:
         return Value(joined(self.file, node, repr(given)), level)
 
     # Operations
+
+    def _chain(self, node: ast.BinOp) -> Value:
+        """The value of a chain like a + b - c; long ones are not nested here."""
+        steps = [node]
+        while isinstance(steps[-1].left, ast.BinOp):
+            steps.append(steps[-1].left)
+        value = self.value(steps[-1].left)
+        for step in reversed(steps):
+            right = self.value(step.right)
+            value = self.operated(step, type(step.op), value, right)
+        return value
 
     def operated(
         self, node: ast.expr, op: type[ast.operator], left: Value, right: Value

@@ -182,9 +182,8 @@ def _concatenated(
 
 def _reshape(given: Arguments) -> Thing:
     a = given.array("a")
-    name = "newshape" if "newshape" in given.found else "shape"
     return given.made(
-        "reshape(", a.text, ", ", *_listed(given.sizes(name)), ")", kind=a.kind
+        "reshape(", a.text, ", ", *_listed(given.sizes("shape")), ")", kind=a.kind
     )
 
 
