@@ -1,12 +1,14 @@
 """Tensor functions become readable NumPy and CuPy modules with exact derivatives.
 
 `generate` returns the source of a module, `load` the module itself, `explain` what its
-functions are. Everything else is the command line's, or private.
+functions are. `function` decorates functions over NumPy, and `Spec` puts specs together
+in Python. Everything else is the command line's, or private.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -17,8 +19,19 @@ from tensorgen.version import __version__
 
 if TYPE_CHECKING:
     from tensorgen.explanation.shown import Explanation
+    from tensorgen.frontends.decorated_function import DecoratedFunction
+    from tensorgen.frontends.spec_builder import Spec as Spec
 
-__all__ = ["SpecError", "SpecWarning", "__version__", "explain", "generate", "load"]
+__all__ = [
+    "Spec",
+    "SpecError",
+    "SpecWarning",
+    "__version__",
+    "explain",
+    "function",
+    "generate",
+    "load",
+]
 
 
 def generate(
@@ -80,6 +93,36 @@ def explain(
 
     source = source_of(text_or_path)
     return explanation(source, function, backend, mode, allow_external)
+
+
+def function(
+    *,
+    wrt: str | Sequence[str] = (),
+    emit: Sequence[Any] = (),
+    dims: Mapping[str, int] | None = None,
+    module: str | None = None,
+    **shapes: str,
+) -> Callable[[Callable[..., Any]], DecoratedFunction]:
+    """Return a decorator that reads a function over NumPy, and generates derivatives.
+
+    `shapes` says of each argument how long its axes are, `X="m n"`; `wrt`, `emit` and
+    `dims` are those of specs, `module` the name of the module. An argument of one of
+    these four names is read from a file instead. Calls of what is returned still run
+    the function; its methods are those of `tensorgen.Spec`, and `grad`, `hess` and so
+    on. Raises `SpecError` where something of the function cannot be read.
+    """
+    from tensorgen.frontends.decorated_function import decorated
+
+    return decorated(shapes, wrt, emit, dims, module)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Spec":
+        # On request: the command line starts without it.
+        from tensorgen.frontends.spec_builder import Spec
+
+        return Spec
+    raise AttributeError(f"module 'tensorgen' has no attribute {name!r}")
 
 
 def _warn(remarks: list[Remark]) -> None:

@@ -45,6 +45,10 @@ OUTSIDE = {
     "play": ("play", "explanation", "verify", "pipeline", *STAGES),
     "editor": ("editor", "explanation", *STAGES),
     "hooks": ("hooks", "cli", "pipeline", "errors", "files"),
+    "frontends": (
+        *("frontends", "loading", "explanation", "verify", "errors", "files"),
+        *UNOPTIMISED,
+    ),
     "engines": ("engines",),
     "bench": ("bench", "explanation", "verify", *STAGES),
     "cli": (
@@ -54,7 +58,7 @@ OUTSIDE = {
     "__main__": ("cli",),
     "loading": ("pipeline", "notebook", "errors", "files"),
     "notebook": ("notebook", "loading", *STAGES),
-    "": ("loading", "explanation", "notebook", "errors", "version"),
+    "": ("loading", "explanation", "frontends", "notebook", "errors", "version"),
 }
 MOST_LINES = 450
 

@@ -16,6 +16,7 @@ from typing import Any
 from tensorgen.errors import Diagnostic, Faults, Source, Span
 from tensorgen.operators.functions import FUNCTIONS
 from tensorgen.play.open_shapes import SIZES, Axes, Reader
+from tensorgen.spec.written_scalars import is_plain
 
 KINDS = ("scalar", "vector", "matrix", "symmetric", "size")
 ORDERS: Mapping[str, str] = {
@@ -28,8 +29,6 @@ EXPRESSION, MODULE = "expression", "formula"
 CONSTANTS = ("pi", "e", "inf", "True", "False", "None")
 _BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029\t]")
 _SHAPE = re.compile(r"[\w\s,+*-]*", re.ASCII)
-# What YAML takes as the same text without quotes.
-_PLAIN = re.compile(r"([\w(.]|-\S)(?!.*(: | #|:$))", re.ASCII)
 _WORD = re.compile(r"\b[A-Za-z]\w*\b(?!\s*\()", re.ASCII)
 
 
@@ -147,7 +146,7 @@ def spec_of(form: Form) -> Made:
     rows += ["inputs:"] * bool(inputs)
     rows += [f"  {x.name}: {x.declared}" for x in inputs]
     own = expression.strip()
-    block = "" if not own or _PLAIN.match(own) else "|\n      "
+    block = "" if not own or is_plain(own) else "|\n      "
     rows += ["functions:", f"  {function}{free}:", f"    expr: {block}"]
     before = "\n".join(rows)
     rows = [before + own]
