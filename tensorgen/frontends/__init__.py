@@ -1,6 +1,23 @@
 """Front ends: what people have their functions in, read and written as specs.
 
-`translation.py` has what a front end returns, the text of a spec with the remarks of who
-reads it; each other file reads one notation. A front end only reads: nothing it is given
-is run.
+`translation.py` has what a front end returns, the text of a spec with the remarks of
+who reads it. A front end only reads: nothing it is given is run.
+
+Notations of matrices, in which vectors are columns, are parsed to one tree:
+
+| file                    | holds                                                      |
+|-------------------------|------------------------------------------------------------|
+| `notations.py`          | the table of notations of files, and how one is recognized |
+| `formula.py`            | the tree                                                   |
+| `known_functions.py`    | functions that it may call                                 |
+| `declared.py`           | variables: what was said of them, or follows from letters  |
+| `axes.py`               | which axes are as long as others, and names of sizes       |
+| `shape_of.py`           | shapes of trees, which join axes                           |
+| `write_expression.py`   | trees as expressions of the spec language                  |
+| `write_spec.py`         | specs of trees: inputs, functions, bounds and constraints  |
+| `cursor.py`             | tokens in a row                                            |
+| `matlab_syntax.py`      | formulas in MATLAB's manner                                |
+| `read_declarations.py`  | `symmetric matrix A`, `x is a vector`                      |
+| `matrixcalculus.py`     | MatrixCalculus.org's notation                              |
+| `geno.py`               | GENO's model files                                         |
 """

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Translation:
     """The text of a spec, and what whoever reads it should know.
 
-    `spec` is a whole spec, with comments; `remarks` are sentences: what was assumed, what
-    has no counterpart and was left out.
+    `spec` is a whole spec, with comments; `remarks` are sentences: what was assumed,
+    what has no counterpart and was left out.
     """
 
     spec: str
