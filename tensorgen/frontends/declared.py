@@ -23,13 +23,15 @@ class Declared:
     """A variable: its axes, and what is promised of it.
 
     `sizes` are lengths of axes where they were stated. A column and a row are vectors.
+    What `is_guessed` nobody stated: it may still turn out to be another thing.
     """
 
     name: str
     order: int
     properties: tuple[str, ...] = ()
-    sizes: tuple[Dim, ...] | None = None
+    sizes: tuple[Dim | None, ...] | None = None
     is_row: bool = False
+    is_guessed: bool = False
     span: Span | None = None
 
     @property

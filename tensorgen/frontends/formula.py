@@ -1,9 +1,9 @@
 """The expression tree that notations of matrices are parsed to.
 
 As on paper, a vector is a column and may be transposed to a row, `*` is the product of
-matrices, and `.*` is by entry. Places at which entries are read count from 0, and ranges
-end before their stop, as in the language of specs; a notation that counts from 1
-subtracts it when it is read.
+matrices, and `.*` is by entry. Places at which entries are read count from 0, and
+ranges end before their stop, as in the language of specs; a notation that counts from
+1 subtracts it when it is read.
 """
 
 from __future__ import annotations

@@ -198,13 +198,20 @@ class ExpressionWriter:
         return Piece(row.text.format(*texts), level.get(node.function, ATOM))
 
     def _total(self, node: Total) -> Piece:
-        """A reduction over an index: without a range where the language finds it."""
-        index = node.index
-        if node.limits is not None and not self._is_found(node, node.limits):
-            start, stop = node.limits
-            inside = f"{start}, {stop}" if start.terms else str(stop)
-            index = f"{index}=range({inside})"
-        return Piece(f"{node.function}({self.text(node.body)}, {index})", ATOM)
+        """A reduction over indices: without a range where the language finds it."""
+        plain: list[str] = []
+        ranges: list[str] = []
+        body: Formula = node
+        while isinstance(body, Total) and body.function == node.function:
+            limits = body.limits
+            if limits is None or self._is_found(body, limits):
+                plain.append(body.index)
+            else:
+                inside = [str(x) for x in limits if x is limits[1] or x.terms]
+                ranges.append(f"{body.index}=range({', '.join(inside)})")
+            body = body.body
+        inside = [self.text(body), *plain, *ranges]
+        return Piece(f"{node.function}({', '.join(inside)})", ATOM)
 
     def _is_found(self, node: Total, limits: tuple[Dim, Dim]) -> bool:
         """Whether the index stands alone, at axes that are as long as it runs."""
@@ -354,16 +361,18 @@ def _one_value(node: Formula, shapes: Mapping[Formula, Shape]) -> Formula | None
             return Binary(node.span, sign, left, right)
         case Sum(terms=terms) if shapes.get(node, SCALAR).order:
             values = [value(term) for _, term in terms]
-            kept = tuple(
+            terms_kept = tuple(
                 (minus, found)
                 for (minus, _), found in zip(terms, values, strict=True)
                 if found is not None
             )
-            return Sum(node.span, kept) if len(kept) == len(values) else None
+            return (
+                Sum(node.span, terms_kept) if len(terms_kept) == len(values) else None
+            )
         case Call(function=name, arguments=arguments):
             if KNOWN[name].rule != "entries" or not shapes.get(node, SCALAR).order:
                 return None
-            found_all = [value(x) for x in arguments]
-            own = tuple(x for x in found_all if x is not None)
-            return Call(node.span, name, own) if len(own) == len(found_all) else None
+            values = [value(x) for x in arguments]
+            kept = tuple(x for x in values if x is not None)
+            return Call(node.span, name, kept) if len(kept) == len(values) else None
     return None

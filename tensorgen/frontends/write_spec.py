@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tensorgen.errors import Span, fail, listed, printable, suggest
@@ -15,8 +15,8 @@ from tensorgen.frontends.declared import (
     order_by_letter,
     spelled,
 )
-from tensorgen.frontends.formula import Comparison, Formula, Total, names_in
-from tensorgen.frontends.shape_of import ShapeReader, Words
+from tensorgen.frontends.formula import Comparison, Formula, Name, Sum, Total, names_in
+from tensorgen.frontends.shape_of import Shape, ShapeReader, Words
 from tensorgen.frontends.translation import Translation
 from tensorgen.frontends.write_expression import ExpressionWriter
 from tensorgen.spec.names import unused
@@ -79,11 +79,9 @@ class _SpecWriter:
         self.model, self.asked = model, asked
         self.remarks = [*model.remarks]
         self.variables = self._variables()
+        self.shapes, self.shape = self._shapes()
+        self._tell_guesses()
         self.by = self._by()
-        self.shapes = ShapeReader(self.variables, model.words, model.sizes)
-        self.shape = self.shapes.read(model.objective)
-        for one in model.constraints:
-            self.shapes.compare(one.left, one.right, one.span)
         self.names = self.shapes.settle()
         for name in self.by:
             if {"symmetric", "spd"} & {*self.variables[name].properties}:
@@ -104,30 +102,64 @@ class _SpecWriter:
     def _variables(self) -> dict[str, Declared]:
         """What is mentioned: what was declared, or follows from letters."""
         declared = self.model.declared
-        found = {}
-        guessed: list[Declared] = []
-        for formula in self._formulas():
-            for name, node in names_in(formula).items():
-                if name not in declared and name not in found:
-                    guessed.append(
-                        Declared(name, order_by_letter(name), span=node.span)
-                    )
-                    found[name] = guessed[-1]
-        for name in [name for name in declared if name not in self._mentioned()]:
+        mentioned = self._mentioned()
+        for name, one in declared.items():
+            if name in mentioned or one.is_guessed:
+                continue
             self.remarks.append(f"'{name}' is declared, but no formula mentions it.")
-        if guessed:
-            told = [
-                f"{', '.join(names)} {'are' if len(names) > 1 else 'is a'} "
-                + (("scalars", "vectors", "matrices") if len(names) > 1 else ORDERS)[k]
-                for k in range(3)
-                if (names := [x.name for x in guessed if x.order == k])
-            ]
-            self.remarks.append(f"Assumed by letters: {listed(told)}.")
-        kept = {x: one for x, one in declared.items() if x in self._mentioned()}
-        return {**kept, **found}
+        guessed = {
+            name: Declared(name, order_by_letter(name), span=node.span, is_guessed=True)
+            for name, node in mentioned.items()
+            if name not in declared
+        }
+        return {x: y for x, y in declared.items() if x in mentioned} | guessed
 
-    def _mentioned(self) -> set[str]:
-        return {name for formula in self._formulas() for name in names_in(formula)}
+    def _shapes(self) -> tuple[ShapeReader, Shape]:
+        """Read all shapes, again where a sum shows that a guess was wrong."""
+        while True:
+            shapes = ShapeReader(self.variables, self.model.words, self.model.sizes)
+            shape = shapes.read(self.model.objective)
+            for one in self.model.constraints:
+                shapes.compare(one.left, one.right, one.span)
+            better = self._better_guesses(shapes)
+            if not better:
+                return shapes, shape
+            self.variables |= better
+
+    def _better_guesses(self, shapes: ShapeReader) -> dict[str, Declared]:
+        """Scalars by their letters that are added to arrays, as arrays."""
+        found = {}
+        for node, shape in shapes.of.items():
+            if not isinstance(node, Sum) or not shape.order:
+                continue
+            for _, term in node.terms:
+                one = self.variables.get(term.name) if isinstance(term, Name) else None
+                if one is not None and one.is_guessed and not one.order:
+                    is_row = shape.order == 1 and shape.rows is None
+                    better = replace(one, order=shape.order, is_row=is_row)
+                    found[one.name] = better
+        return found
+
+    def _tell_guesses(self) -> None:
+        guessed = [x for x in self.variables.values() if x.is_guessed]
+        told = []
+        for k, kind in enumerate(ORDERS):
+            names = [x.name for x in guessed if x.order == k]
+            many = "matrices" if k == 2 else f"{kind}s"
+            if names:
+                told.append(
+                    f"{listed(names)} are {many}"
+                    if names[1:]
+                    else f"{names[0]} is a {kind}"
+                )
+        if told:
+            self.remarks.append(f"Assumed: {'; '.join(told)}.")
+
+    def _mentioned(self) -> dict[str, Name]:
+        found: dict[str, Name] = {}
+        for formula in self._formulas():
+            found = names_in(formula) | found
+        return found
 
     def _by(self) -> tuple[str, ...]:
         """What is differentiated by: what is asked for or said, or the first array."""
@@ -139,8 +171,10 @@ class _SpecWriter:
         said = self.asked.by or tuple(x for x in self.model.by if x in known)
         if said or not known:
             return tuple(x for x in known if x in said)
-        arrays = [x for x in known if self.variables[x].order]
-        found = first_variable(known, arrays)
+        # A small letter that is a matrix has rows of data.
+        likely = [x for x in known if self.variables[x].order < 2 or not x[0].islower()]
+        arrays = [x for x in likely if self.variables[x].order]
+        found = first_variable(likely, arrays) or tuple(known[:1])
         if len(known) > 1:
             self.remarks.append(f"Differentiated by {found[0]}: nothing says by what.")
         return found
