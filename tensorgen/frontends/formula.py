@@ -49,10 +49,14 @@ class Whole(Written):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Filled(Written):
-    """A vector (`order` 1) or a matrix of one value, as long as its place asks for."""
+    """A vector (`order` 1) or a matrix of one value, as long as its place asks for.
+
+    If it has `sizes`, it is as long as these.
+    """
 
     value: Formula
     order: int
+    sizes: tuple[Dim, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

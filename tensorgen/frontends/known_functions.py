@@ -35,6 +35,7 @@ KNOWN: Mapping[str, Known] = {
     "minimum": Known("minimum({0}, {1})", arguments=2),
     "atan2": Known("atan2({0}, {1})", arguments=2),
     "where": Known("where({0}, {1}, {2})", arguments=3),
+    "delta": Known("delta({0}, {1})", arguments=2),
     "both": Known("({0}) & ({1})", arguments=2),
     "either": Known("({0}) | ({1})", arguments=2),
     "sum": Known("sum({0})", "total"),

@@ -130,7 +130,7 @@ class Symbols:
         self.usage = {}
 
     def _of_rows(self, own: Declared, usage: Usage) -> Declared:
-        r"""Declared with an index, as by `x_i \in \mathbb{R}^n`, it has one axis more."""
+        r"""Declared with an index, by `x_i \in \mathbb{R}^n`, it has one axis more."""
         if "rows" not in own.properties:
             return own
         others = tuple(x for x in own.properties if x != "rows")

@@ -308,8 +308,9 @@ class LatexParser:
     def _norm(self, inner: Formula, span: Span) -> Formula:
         r"""A norm, by what stands below it: `\lVert x \rVert_2`."""
         cursor = self._cursor
-        if isinstance(inner, Name):
-            self._symbols.used(inner.name).is_array = True
+        terms = [x for _, x in inner.terms] if isinstance(inner, Sum) else [inner]
+        for term in terms:
+            self._is_row(term)
         kind = "2"
         if cursor.next.kind == "_":
             cursor.advance()
@@ -404,7 +405,7 @@ class LatexParser:
             return Filled(span, Number(span, "1"), 1)
         if name == "0":
             return Filled(span, Number(span, "0"), 1)
-        if name == "pi":
+        if name == "pi" and cursor.next.kind != "_":
             return Number(span, "pi")
         below = None
         if cursor.next.kind == "_":

@@ -83,13 +83,16 @@ class ShapeReader:
 
     def _axes(self, given: Declared) -> tuple[int, ...]:
         sizes = given.sizes or (None,) * given.order
-        own = [
-            self.axes.fresh() if size is None else self.axes.named(str(size))
-            for size in sizes
-        ]
+        own = self._sized(sizes)
         if "symmetric" in given.properties or "spd" in given.properties:
             self.join(own[0], own[1], given.span, f"the sides of {given.name}")
         return tuple(own)
+
+    def _sized(self, sizes: Sequence[Dim | None]) -> list[int]:
+        return [
+            self.axes.fresh() if size is None else self.axes.named(str(size))
+            for size in sizes
+        ]
 
     def read(self, node: Formula) -> Shape:
         """Return the shape of a formula, and remember that of each part of it."""
@@ -106,11 +109,11 @@ class ShapeReader:
                 return SCALAR
             case Name(name=name):
                 return self._variable(name)
-            case Filled(value=value, order=order):
+            case Filled(value=value, order=order, sizes=sizes):
                 if self.read(value).order:
                     fail("what fills a vector or a matrix is a scalar", value.span)
-                columns = self.axes.fresh() if order > 1 else None
-                return Shape(self.axes.fresh(), columns)
+                own = self._sized(sizes or (None,) * order)
+                return Shape(own[0], own[1] if order > 1 else None)
             case Identity(size=size):
                 named = size is not None
                 side = self.axes.named(str(size)) if named else self.axes.fresh()

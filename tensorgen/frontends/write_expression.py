@@ -58,10 +58,14 @@ class ExpressionWriter:
         """Return a formula as an expression."""
         return self._piece(node).text
 
+    def one_value(self, node: Formula) -> Piece | None:
+        """Return the scalar that all entries of an array are, if that can be seen."""
+        found = _one_value(node, self._shapes.of)
+        return None if found is None else self._piece(found)
+
     def bound(self, node: Formula) -> str:
         """Return a formula that bounds entries: a number where all are one."""
-        found = _one_value(node, self._shapes.of)
-        return self.text(node if found is None else found)
+        return (self.one_value(node) or self._piece(node)).text
 
     def difference(self, left: Formula, right: Formula) -> str:
         """Return what is left of one formula without another."""
@@ -238,6 +242,7 @@ class _Product:
         self._divisors: list[Piece] = []
         self._run: list[Piece] = []
         self._shape = SCALAR
+        self._ones: Piece | None = None
         self._is_negative = False
         self._collect(node)
         self.piece = self._piece()
@@ -258,6 +263,8 @@ class _Product:
         elif not shape.order:
             self._scalars.append(self._writer._piece(node))
         else:
+            if not self._run:
+                self._ones = self._writer.one_value(node)
             self._multiply(self._writer._piece(node), shape)
 
     def _is_chain(self, node: Binary) -> bool:
@@ -280,8 +287,15 @@ class _Product:
             self._run.append(factor)
         self._shape = shape
         if not shape.order:
-            self._scalars.append(Piece(self._joined(), MULTIPLIED))
+            self._scalars += self._inner()
             self._run = []
+
+    def _inner(self) -> list[Piece]:
+        """What a row and a column are multiplied to: with ones, a sum."""
+        if self._ones is None or len(self._run) > 2:
+            return [Piece(self._joined(), MULTIPLIED)]
+        total = Piece(f"sum({self._run[1].text})", ATOM)
+        return [self._ones, total]
 
     def _joined(self) -> str:
         if len(self._run) == 1:
