@@ -148,6 +148,12 @@ Formula: TypeAlias = (
 )
 
 
+def number(text: str, span: Span | None) -> Number:
+    """Return a number of digits, without the zeros with which it may begin."""
+    plain = text.lstrip("0")
+    return Number(span, plain if plain[:1].isdigit() else f"0{plain}")
+
+
 def parts(node: Formula) -> tuple[Formula, ...]:
     """Return the operands, in the order in which they are read."""
     match node:

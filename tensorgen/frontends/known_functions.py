@@ -20,6 +20,8 @@ class Known:
     text: str
     rule: Rule = "entries"
     arguments: int = 1
+    of_scalar: str = ""
+    """What a function of matrices is of a scalar, which is a matrix of one entry."""
 
 
 _SAME = (
@@ -49,12 +51,12 @@ KNOWN: Mapping[str, Known] = {
     "norminf": Known("norm({0}, inf)", "total"),
     "norm_nuc": Known("norm({0}, 'nuc')", "total"),
     "inner": Known("sum({0} * {1})", "inner", 2),
-    "tr": Known("tr({0})", "square"),
-    "det": Known("det({0})", "square"),
-    "logdet": Known("logdet({0})", "square"),
-    "inv": Known("inv({0})", "square matrix"),
-    "adj": Known("det({0}) * inv({0})", "square matrix"),
-    "expm": Known("expm({0})", "square matrix"),
+    "tr": Known("tr({0})", "square", of_scalar="{0}"),
+    "det": Known("det({0})", "square", of_scalar="{0}"),
+    "logdet": Known("logdet({0})", "square", of_scalar="log(abs({0}))"),
+    "inv": Known("inv({0})", "square matrix", of_scalar="1 / {0}"),
+    "adj": Known("det({0}) * inv({0})", "square matrix", of_scalar="{0} / {0}"),
+    "expm": Known("expm({0})", "square matrix", of_scalar="exp({0})"),
     "diag": Known("diag({0})", "diagonal"),
 }
 """Rows by the name that front ends give a function in the tree."""

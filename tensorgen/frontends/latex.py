@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from tensorgen.errors import Source, Span, fail
+from tensorgen.errors import Source, Span, SpecError, fail
 from tensorgen.frontends.cursor import Cursor, Token
 from tensorgen.frontends.declared import Declared
 from tensorgen.frontends.formula import Comparison
@@ -23,7 +23,7 @@ from tensorgen.frontends.latex_syntax import WORDS, LatexParser
 from tensorgen.frontends.latex_tokens import latex_tokens
 from tensorgen.frontends.latex_words import is_symbol, read_symbol
 from tensorgen.frontends.matlab_syntax import tokens
-from tensorgen.frontends.matrixcalculus import declare
+from tensorgen.frontends.matrixcalculus import declare, names_by
 from tensorgen.frontends.read_declarations import is_declaration
 from tensorgen.frontends.translation import Translation
 from tensorgen.frontends.write_spec import Asked, Constraint, Model, write_spec
@@ -47,14 +47,25 @@ def read_latex(source: Source, asked: Asked) -> Translation:
     """
     words, comments = latex_tokens(source)
     symbols = Symbols()
+    by: list[str] = []
     for span in comments:
-        said = tokens(source, span.start, span.end)
+        said = _words_in(source, span)
+        by += names_by(said)
         if is_declaration(said):
             declare(said, symbols.declared)
     _Reader(source, words, symbols).model()
     symbols.settle()
     model = _Reader(source, words, symbols).model()
+    model.by = (*by,) or model.by
     return write_spec(model, asked)
+
+
+def _words_in(source: Source, comment: Span) -> list[Token]:
+    """The words of a comment; none where it is prose that has other signs."""
+    try:
+        return tokens(source, comment.start, comment.end)
+    except SpecError:
+        return []
 
 
 class _Reader:
@@ -256,6 +267,8 @@ class _Reader:
             else:
                 fail("this set is not known", cursor.since(start))
         if letter == "S":
+            if len(sizes) != 1:
+                fail("symmetric matrices have one size", cursor.since(start))
             return (sizes[0], sizes[0]), ("spd",) if signs == "++" else ("symmetric",)
         promised = {"+": ("nonnegative",), "++": ("positive",)}.get(signs, ())
         return tuple(sizes), promised

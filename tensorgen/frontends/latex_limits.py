@@ -50,7 +50,15 @@ def read_limits(
         hint = r"limits are written \sum_{i=1}^{n}, or \sum_{i, j}"
         wrong = next(x for x in left if x.kind not in ("letter", ","))
         fail(f"'{wrong.text}' has no meaning below a sum", wrong.span, hint=hint)
-    names = [x.text for x in left if x.kind == "letter"]
+    letters = [x for x in left if x.kind == "letter"]
+    names = [x.text for x in letters]
+    if not names:
+        fail("the limits name no index", span, hint=r"\sum_{i=1}^{n}")
+    for k, word in enumerate(letters):
+        if word.text in (*outer, *names[:k]):
+            fail(f"the index {word.text} is bound already", word.span)
+        if word.text in symbols.sizes:
+            fail(f"{word.text} is a size elsewhere, and an index here", word.span)
     if at is None:
         if above is not None:
             fail("there is an upper limit without a lower one", span)
@@ -66,6 +74,9 @@ def read_limits(
     found = [x for x in (*last.symbols, *first.symbols) if x not in outer]
     symbols.sizes |= dict.fromkeys(found)
     start_, last_ = (symbols.from_zero(x, outer) for x in (first, last))
+    count = (last_ + 1 - start_).constant
+    if count is not None and count < 0:
+        fail("the last place is before the first", span)
     return [(name, (start_, last_ + 1)) for name in names]
 
 

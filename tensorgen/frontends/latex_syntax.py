@@ -27,6 +27,7 @@ from tensorgen.frontends.formula import (
     Total,
     Transposed,
     Whole,
+    number,
 )
 from tensorgen.frontends.latex_limits import read_below, read_limits
 from tensorgen.frontends.latex_symbols import Symbols
@@ -69,13 +70,11 @@ class LatexParser:
     def formula(self) -> Formula:
         """Read a sum of products."""
         cursor = self._cursor
-        cursor.enter()
         start = cursor.next.span
         sign = cursor.take("+", "-")
         terms = [(sign is not None and sign.kind == "-", self._product())]
         while sign := cursor.take("+", "-"):
             terms.append((sign.kind == "-", self._product()))
-        cursor.leave()
         if len(terms) > 1:
             return Sum(cursor.since(start), tuple(terms))
         minus, only = terms[0]
@@ -244,11 +243,18 @@ class LatexParser:
     # --- atoms --------------------------------------------------------------
 
     def _atom(self) -> Formula:
+        """Read what has no sign around it, a level deeper."""
+        self._cursor.enter()
+        found = self._read_atom()
+        self._cursor.leave()
+        return found
+
+    def _read_atom(self) -> Formula:
         cursor = self._cursor
         found = cursor.next
         if found.kind == "number":
             cursor.advance()
-            return Number(found.span, found.text)
+            return number(found.text, found.span)
         if found.kind in OPENING:
             return self._parenthesized()
         if found.kind in ("|", r"\lvert", r"\Vert", r"\lVert"):
@@ -380,8 +386,11 @@ class LatexParser:
         else:
             arguments = [self._product(is_argument=True)]
         span = cursor.since(start.span)
-        if function in ("max", "min") and len(arguments) == 2:
-            return Call(span, f"{function}imum", tuple(arguments))
+        if function in ("max", "min") and len(arguments) > 1:
+            found = arguments[0]
+            for other in arguments[1:]:
+                found = Call(span, f"{function}imum", (found, other))
+            return found
         if len(arguments) != 1:
             message = f"{start.text} has one argument, not {len(arguments)}"
             fail(message, span)

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     |(?P<command>\\[A-Za-z]+\*?|\\.)
     |(?P<sign>[-+*/^_'()\[\]{}<>=,;:.|!$])
     """,
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.ASCII,
 )
 _WITH_NAME = re.compile(r"\{[A-Za-z]+\*?\}(?:\{[^{}]*\})?|\[[^\]]*\]")
 

@@ -19,7 +19,7 @@ FUNCTIONS: Mapping[str, str] = {
     **{r"\sgn": "sign", r"\Diag": "diag", r"\trace": "tr", r"\ReLU": "relu"},
     **{r"\Trace": "tr", r"\Tr": "tr", r"\lse": "logsumexp", r"\ln": "log"},
 }
-"""Functions by their commands; `\operatorname` makes a word one of them."""
+r"""Functions by their commands; `\operatorname` makes a word one of them."""
 
 SUMS: Mapping[str, str] = {
     **{r"\sum": "sum", r"\prod": "prod", r"\max": "max", r"\min": "min"},

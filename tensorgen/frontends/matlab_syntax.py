@@ -23,6 +23,7 @@ from tensorgen.frontends.formula import (
     Sign,
     Sum,
     Transposed,
+    number,
 )
 from tensorgen.frontends.known_functions import KNOWN
 
@@ -30,10 +31,10 @@ _TOKEN = re.compile(
     r"""(?P<space>[^\S\n]+)
     |(?P<comment>(?:\#|%|//)[^\n]*)
     |(?P<number>(?:\d+(?:\.(?![*/^'])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
-    |(?P<name>[^\W\d]\w*)
+    |(?P<name>[A-Za-z]\w*)
     |(?P<sign>\.\*|\./|\.\^|<=|>=|==|[-+*/^'()=<>,;:\n\u2019\u2032])
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,
 )
 _QUOTES = {"\u2019": "'", "\u2032": "'"}
 """What word processors make of the sign that transposes."""
@@ -100,12 +101,10 @@ class MatlabParser:
     def formula(self) -> Formula:
         """Read a sum of products."""
         cursor = self._cursor
-        cursor.enter()
         start = cursor.next.span
         terms = [(False, self._product())]
         while sign := cursor.take("+", "-"):
             terms.append((sign.kind == "-", self._product()))
-        cursor.leave()
         if len(terms) == 1:
             return terms[0][1]
         return Sum(cursor.since(start), tuple(terms))
@@ -172,11 +171,18 @@ class MatlabParser:
         return self._atom()
 
     def _atom(self) -> Formula:
+        """Read what has no sign around it, a level deeper."""
+        self._cursor.enter()
+        found = self._read_atom()
+        self._cursor.leave()
+        return found
+
+    def _read_atom(self) -> Formula:
         cursor = self._cursor
         found = cursor.next
         if found.kind == "number":
             cursor.advance()
-            return Number(found.span, found.text)
+            return number(found.text, found.span)
         if found.kind == "(":
             cursor.advance()
             inner = self.formula()

@@ -24,6 +24,13 @@ from tensorgen.frontends.write_spec import Asked, Model, write_spec
 _BY = ("wrt", "by")
 
 
+def names_by(words: Sequence[Token]) -> list[str]:
+    """Return what `wrt x, y` names; nothing where words say something else."""
+    if words[1:] and words[0].text.lower() in _BY:
+        return [word.text for word in words[1:] if word.kind == "name"]
+    return []
+
+
 def read_matrixcalculus(source: Source, asked: Asked) -> Translation:
     """Return the spec of a formula of MatrixCalculus.org's.
 
@@ -33,8 +40,8 @@ def read_matrixcalculus(source: Source, asked: Asked) -> Translation:
     declared: dict[str, Declared] = {}
     by: list[str] = []
     for line in _statements(tokens(source)):
-        if line[0].text.lower() in _BY and len(line) > 1:
-            by += [word.text for word in line[1:] if word.kind == "name"]
+        if named := names_by(line):
+            by += named
         elif is_declaration(line):
             declare(line, declared)
         else:

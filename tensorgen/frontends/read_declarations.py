@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from tensorgen.errors import fail, suggest
 from tensorgen.frontends.cursor import Token
@@ -72,7 +73,7 @@ def _items(words: Sequence[Token]) -> Iterator[list[Token]]:
             if own:
                 yield own
             own = []
-        elif word.text in _ARTICLES and any(map(_is_said, words[k + 1 : k + 2])):
+        elif word.text in _ARTICLES and _is_kind_ahead(words[k + 1 :]):
             continue
         elif text not in _VERBS:
             own.append(word)
@@ -82,6 +83,11 @@ def _items(words: Sequence[Token]) -> Iterator[list[Token]]:
 
 def _is_kind(word: Token) -> bool:
     return word.text.lower() in _ORDER
+
+
+def _is_kind_ahead(words: Sequence[Token]) -> bool:
+    """Whether a kind stands before the next comma, so that `a` is an article."""
+    return any(map(_is_kind, takewhile(lambda word: word.kind != ",", words)))
 
 
 def _is_said(word: Token) -> bool:

@@ -24,6 +24,7 @@ from tensorgen.frontends.formula import (
     Total,
     Transposed,
     Whole,
+    walked,
 )
 from tensorgen.frontends.known_functions import KNOWN
 from tensorgen.ir.dims import Dim
@@ -87,6 +88,10 @@ class ShapeReader:
         if "symmetric" in given.properties or "spd" in given.properties:
             self.join(own[0], own[1], given.span, f"the sides of {given.name}")
         return tuple(own)
+
+    def fits(self, node: Formula, bound: Formula) -> bool:
+        """Whether a formula bounds another one: it is a scalar, or has its axes."""
+        return self.of[bound].order in (0, self.of[node].order)
 
     def _sized(self, sizes: Sequence[Dim | None]) -> list[int]:
         return [
@@ -286,12 +291,20 @@ class ShapeReader:
         before = self._ranges.get(node.index)
         self._ranges[node.index] = self.axes.fresh() if limits is None else limits
         found = self.read(node.body)
+        if limits is None and not self._is_read(node):
+            fail(f"nothing is read at the index {node.index} alone", node.span)
         del self._ranges[node.index]
         if before is not None:
             self._ranges[node.index] = before
         if node.function != "sum" and found.order:
             fail(f"a {node.function} over an index is of scalars", node.body.span)
         return found
+
+    def _is_read(self, node: Total) -> bool:
+        """Whether an entry has an index alone in a place: it says how far it runs."""
+        own = Dim.symbol(node.index)
+        entries = (x for x in walked(node.body) if isinstance(x, Entry))
+        return any(own in entry.places for entry in entries)
 
     def _entry(self, node: Entry) -> Shape:
         own = self.own[node.array.name]

@@ -186,6 +186,8 @@ class ExpressionWriter:
 
     def _call(self, node: Call) -> Piece:
         row = KNOWN[node.function]
+        if row.of_scalar and not self._shape(node.arguments[0]).order:
+            return self._of_scalar(node.function, self._piece(node.arguments[0]))
         if row.rule == "inner" and self._shape(node.arguments[0]).order < 2:
             a, b = (x.within(SIGNED) for x in map(self._piece, node.arguments))
             sign = "@" if self._shape(node.arguments[0]).order else "*"
@@ -200,6 +202,14 @@ class ExpressionWriter:
             texts = [x.text for x in pieces]
         level = {"adj": MULTIPLIED, "both": COMPARED, "either": COMPARED}
         return Piece(row.text.format(*texts), level.get(node.function, ATOM))
+
+    def _of_scalar(self, function: str, argument: Piece) -> Piece:
+        """A function of matrices, of a matrix of one entry."""
+        text = KNOWN[function].of_scalar
+        if text == "{0}":
+            return argument
+        inside = argument.within(SIGNED)
+        return Piece(text.format(inside), MULTIPLIED if "/" in text else ATOM)
 
     def _total(self, node: Total) -> Piece:
         """A reduction over indices: without a range where the language finds it."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from tensorgen.errors import Span, fail, listed, printable, suggest
+from tensorgen.calculus.kinds import NAMED
+from tensorgen.errors import Faults, Span, Text, fail, listed, printable, suggest
 from tensorgen.frontends.declared import (
     ORDERS,
     Declared,
@@ -19,7 +20,7 @@ from tensorgen.frontends.formula import Comparison, Formula, Name, Sum, Total, n
 from tensorgen.frontends.shape_of import Shape, ShapeReader, Words
 from tensorgen.frontends.translation import Translation
 from tensorgen.frontends.write_expression import ExpressionWriter
-from tensorgen.spec.names import unused
+from tensorgen.spec.names import check_name, unused
 
 # What is emitted of scalars alone, and what takes its place of other functions.
 _OF_SCALARS = {"gradient": "jacobian"}
@@ -80,6 +81,7 @@ class _SpecWriter:
         self.remarks = [*model.remarks]
         self.variables = self._variables()
         self.shapes, self.shape = self._shapes()
+        self._check_names()
         self._tell_guesses()
         self.by = self._by()
         self.names = self.shapes.settle()
@@ -92,7 +94,7 @@ class _SpecWriter:
         self.bounds: dict[str, dict[str, str]] = {x: {} for x in self.by}
         self.functions: dict[str, str] = {}
         self.limits: dict[str, dict[str, str]] = {}
-        self._check_scalar()
+        self._check_emitted()
 
     def _formulas(self) -> list[Formula]:
         """All formulas, in order."""
@@ -140,6 +142,17 @@ class _SpecWriter:
                     found[one.name] = better
         return found
 
+    def _check_names(self) -> None:
+        """Raise `SpecError` where a spec has no such name, or one for two things."""
+        for name, one in self._mentioned().items():
+            faults = Faults()
+            if not check_name(Text.plain(spelled(name)), "an input", faults):
+                (found,) = faults.diagnostics
+                fail(found.message, one.span, hint=found.hint)
+            what = "a size" if name in self.model.sizes else "an index"
+            if name in self.model.sizes or name in self._indices():
+                fail(f"'{name}' is the name of a variable and of {what}", one.span)
+
     def _tell_guesses(self) -> None:
         guessed = [x for x in self.variables.values() if x.is_guessed]
         told = []
@@ -179,7 +192,12 @@ class _SpecWriter:
             self.remarks.append(f"Differentiated by {found[0]}: nothing says by what.")
         return found
 
-    def _check_scalar(self) -> None:
+    def _check_emitted(self) -> None:
+        """Raise `SpecError` where something is asked for that cannot be emitted."""
+        for kind in self.asked.emit:
+            if kind not in NAMED and not kind.isdigit():
+                hint = suggest(kind, NAMED) or f"known: {', '.join(NAMED)}"
+                fail(f"nothing that is emitted is called '{kind}'", None, hint=hint)
         wrong = [x for x in self.asked.emit if x in _SCALARS_ONLY]
         if wrong and self.shape.order:
             message = f"{wrong[0]} is of a scalar, and the formula is {self.shape}"
@@ -277,7 +295,7 @@ class _SpecWriter:
         kinds = {"<=": "upper", ">=": "lower", "==": "equal"}
         kind = kinds[sign]
         (name,) = [*names_in(left)][:1]
-        is_free = not by & names_in(right).keys()
+        is_free = not by & names_in(right).keys() and self.shapes.fits(left, right)
         is_bound = left is names_in(left)[name] and kind != "equal" and is_free
         if is_bound and kind not in self.bounds[name]:
             self.bounds[name][kind] = self.writer.bound(right)
