@@ -8,7 +8,7 @@ ranges end before their stop, as in the language of specs; a notation that count
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -184,3 +184,24 @@ def names_in(node: Formula) -> dict[str, Name]:
         if isinstance(inner, Name):
             found.setdefault(inner.name, inner)
     return found
+
+
+def entrywise(node: Formula, matrix: Formula) -> Formula:
+    """Return a formula of scalars as one of a matrix's entries; it stays as it is."""
+    if node is matrix:
+        return node
+
+    def own(inner: Formula) -> Formula:
+        return entrywise(inner, matrix)
+
+    match node:
+        case Binary(sign=sign, left=left, right=right):
+            kinds: Mapping[str, Sign] = {"*": ".*", "/": "./", "^": ".^"}
+            return Binary(None, kinds.get(sign, sign), own(left), own(right))
+        case Sum(terms=terms):
+            return Sum(None, tuple((minus, own(x)) for minus, x in terms))
+        case Minus(operand=operand):
+            return Minus(None, own(operand))
+        case Call(function=function, arguments=arguments):
+            return Call(None, function, tuple(map(own, arguments)))
+    return node

@@ -30,6 +30,7 @@ from tensorgen.frontends.formula import (
     Total,
     Transposed,
     Whole,
+    entrywise,
 )
 from tensorgen.frontends.shape_of import Words
 from tensorgen.frontends.sympy_of_nodes import to_sympy
@@ -153,6 +154,7 @@ class _Reader:
             "Product": lambda x: self._total("prod", x),
             "Piecewise": self._cases,
             "KroneckerDelta": self._delta,
+            "Heaviside": self._step,
             "Inverse": lambda x: Call(None, "inv", (self.formula(x.arg),)),
             "ElementwiseApplyFunction": self._by_entry,
             "BooleanTrue": lambda x: Compared(None, "==", _number(0), _number(0)),
@@ -332,6 +334,13 @@ class _Reader:
         places = [Whole(None, self._size(place)) for place in x.args[:2]]
         return Call(None, "delta", tuple(places))
 
+    def _step(self, x: Any) -> Formula:
+        at, middle = x.args
+        if middle != 1:
+            _refuse(x, "a Heaviside that is not 1 at 0")
+        condition = Compared(None, ">=", self.formula(at), _number(0))
+        return Call(None, "where", (condition, _number(1), _number(0)))
+
     def _by_entry(self, x: Any) -> Formula:
         """`X.applyfunc(exp)`: the body of a function, with a matrix in it."""
         (variable,) = x.function.variables
@@ -339,7 +348,7 @@ class _Reader:
         before, self._places = self._places, {**self._places, variable: matrix}
         found = self.formula(x.function.expr)
         self._places = before
-        return _entrywise(found, matrix)
+        return entrywise(found, matrix)
 
     # --- arrays ---------------------------------------------------------------
 
@@ -406,27 +415,6 @@ class _Reader:
             return name
         taken = {*self._bound.values(), *self.sizes, *self.declared}
         return next(x for x in letters(()) if x not in taken)
-
-
-def _entrywise(node: Formula, matrix: Formula) -> Formula:
-    """A formula of scalars as one of the entries of a matrix, which stays as it is."""
-    if node is matrix:
-        return node
-
-    def own(inner: Formula) -> Formula:
-        return _entrywise(inner, matrix)
-
-    match node:
-        case Binary(sign=sign, left=left, right=right):
-            kinds: Mapping[str, Sign] = {"*": ".*", "/": "./", "^": ".^"}
-            return Binary(None, kinds.get(sign, sign), own(left), own(right))
-        case Sum(terms=terms):
-            return Sum(None, tuple((minus, own(x)) for minus, x in terms))
-        case Minus(operand=operand):
-            return Minus(None, own(operand))
-        case Call(function=function, arguments=arguments):
-            return Call(None, function, tuple(map(own, arguments)))
-    return node
 
 
 def _chained(sign: Sign, factors: Sequence[Formula]) -> Formula:

@@ -187,7 +187,8 @@ class _Speaker:
         sympy = self.sympy
         form: Affine = constraint.form
         if constraint.kind == "ge":
-            return sympy.Piecewise((value, self._form(form, where) >= 0), (0, True))
+            # SymPy draws a Piecewise out of the sum whose index it is about.
+            return value * sympy.Heaviside(self._form(form, where), 1)
         # One index against all else: delta(i, j + 1).
         plus = [(atom, c) for atom, c in form.terms if c == 1 and atom in where]
         if not plus:

@@ -17,7 +17,7 @@ a, c, N = sp.symbols("a c N")
 x, y = sp.IndexedBase("x"), sp.IndexedBase("y")
 A, X = sp.MatrixSymbol("A", n, n), sp.MatrixSymbol("X", m, n)
 v, b = sp.MatrixSymbol("v", n, 1), sp.MatrixSymbol("b", m, 1)
-SIZES = {"n": 3, "m": 2, "N": 3}
+SIZES = {"n": 2, "m": 3, "N": 2}
 
 EXPRESSIONS = {
     "scalars": sp.exp(a * c) * sp.sin(a) + a**2 / (1 + c**2) - sp.Rational(2, 3) * c,
@@ -28,10 +28,11 @@ EXPRESSIONS = {
     "sum": sp.Sum((sp.exp(x[i]) - y[i]) ** 2, (i, 0, n - 1)),
     "mean": sp.Sum(x[i] / N, (i, 0, N - 1)),
     "neighbors": sp.Sum(100 * (x[i + 1] - x[i] ** 2) ** 2, (i, 0, n - 2)),
-    "triangle": sp.Sum(x[i] * y[j] * i, (j, 0, i), (i, 0, n - 1)),
+    "triangle": sp.Sum(x[i] * i * sp.Sum(y[j], (j, 0, i)), (i, 0, n - 1)),
     "delta": sp.Sum(
         sp.KroneckerDelta(i, j) * x[i] * y[j], (i, 0, n - 1), (j, 0, n - 1)
     ),
+    "step": sp.Sum(x[i] * sp.Heaviside(i - 1, 1), (i, 0, n - 1)),
     "product": sp.Product(x[i], (i, 0, n - 1)),
     "quadratic": v.T * A * v,
     "one entry": (v.T * A * v)[0, 0] + c / 2,
@@ -49,10 +50,10 @@ NO_WAY_BACK = {"product"}
 
 def arrays() -> dict[str, Any]:
     rng = np.random.default_rng(2)
-    square = rng.uniform(0.1, 0.4, (3, 3)) + np.eye(3)
-    vectors = {name: rng.uniform(0.2, 0.9, 3) for name in ("x", "y", "v")}
-    matrix = rng.uniform(size=(2, 3))
-    return {"a": 0.7, "c": 0.4, "A": square, "X": matrix, "b": np.ones(2), **vectors}
+    square = rng.uniform(0.1, 0.4, (2, 2)) + np.eye(2)
+    vectors = {name: rng.uniform(0.2, 0.9, 2) for name in ("x", "y", "v")}
+    matrix = rng.uniform(size=(3, 2))
+    return {"a": 0.7, "c": 0.4, "A": square, "X": matrix, "b": np.ones(3), **vectors}
 
 
 def value(expression: Any, given: dict[str, Any]) -> float:
@@ -104,6 +105,11 @@ def test_arrays_are_read_and_said_with_indices() -> None:
     assert back.expression == product + vector[index] and back.shape == (n,)
 
 
+def test_limits_of_inner_sums_stand_first_there() -> None:
+    triangle = sp.Sum(x[i] * y[j], (j, 0, i), (i, 0, n - 1))
+    assert "expr: sum(x[i] * y[j], i, j=range(i + 1))\n" in read_sympy(triangle).spec
+
+
 def test_what_is_differentiated_by_is_a_symbol_or_a_name() -> None:
     for by in (c, "c", [c], ["c"]):
         assert "wrt: c\n" in read_sympy(a * c, wrt=by).spec
@@ -121,6 +127,7 @@ def test_what_is_differentiated_by_is_a_symbol_or_a_name() -> None:
         (sp.Symbol("\n") + 1, r"'\\n' cannot be a name"),
         (sp.Function("g")(a), "'g' has no counterpart"),
         (sp.Piecewise((a, a > 0)), "not defined everywhere"),
+        (sp.Heaviside(a), "not 1 at 0"),
         (
             x[n**2] + sp.Sum(x[i], (i, 0, sp.sqrt(n))),
             "size or place has no counterpart",
