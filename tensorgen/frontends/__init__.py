@@ -20,4 +20,12 @@ Notations of matrices, in which vectors are columns, are parsed to one tree:
 | `read_declarations.py`  | `symmetric matrix A`, `x is a vector`                      |
 | `matrixcalculus.py`     | MatrixCalculus.org's notation                              |
 | `geno.py`               | GENO's model files                                         |
+| `latex.py`              | LaTeX: formulas, constraints, what symbols are             |
+| `latex_syntax.py`       | its formulas                                               |
+| `latex_symbols.py`      | what its symbols stand for, by their use                   |
+| `latex_limits.py`       | limits of sums, and subscripts                             |
+| `latex_tokens.py`       | its tokens                                                 |
+| `latex_words.py`        | what its commands mean                                     |
+| `sympy_expressions.py`  | SymPy's expressions, as objects                            |
+| `sympy_of_nodes.py`     | the other way: functions of a spec, said in SymPy          |
 """
