@@ -106,6 +106,7 @@ class _Reader:
             tuple(self._symbols.sizes),
             text=self._source.text,
         )
+        model.remarks += self._symbols.remarks
         if self._symbols.first == 0:
             model.remarks.append("Sums begin at 0, so entries are counted from 0.")
         return model

@@ -48,6 +48,8 @@ class Symbols:
     sizes: dict[str, None] = field(default_factory=dict)
     first: int = 1
     """The number of the first entry: 0 where sums begin there."""
+    remarks: dict[str, None] = field(default_factory=dict)
+    """What is to be told of how symbols were read."""
     ended: set[str] = field(default_factory=set)
     """Indices of sums that were read."""
     is_known: bool = False

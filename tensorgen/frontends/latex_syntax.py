@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from tensorgen.errors import Span, SpecError, fail, suggest
 from tensorgen.frontends.cursor import Cursor, Token
+from tensorgen.frontends.declared import Declared
 from tensorgen.frontends.formula import (
     Binary,
     Call,
@@ -39,6 +40,8 @@ from tensorgen.frontends.latex_words import (
     function_named,
     is_symbol,
     read_symbol,
+    take_transposition,
+    take_words,
 )
 from tensorgen.frontends.shape_of import ShapeReader, Words
 from tensorgen.ir.dims import Dim
@@ -51,6 +54,7 @@ _BEGINNING = (
     *(r"\frac", r"\sqrt", r"\langle", r"\norm", r"\abs", r"\lvert", r"\lVert"),
 )
 """Commands with which a factor begins, beside functions and symbols."""
+_FUNCTION_NAMES = ("f", "g", "h", "phi", "psi", "Phi", "Psi")
 _SIGNS: Mapping[str, Sign] = {
     **{r"\cdot": "*", r"\times": "*", "*": "*", r"\odot": ".*"},
     **{"/": "/", r"\div": "/", r"\oslash": "./"},
@@ -87,20 +91,32 @@ class LatexParser:
         cursor = self._cursor
         start = cursor.next.span
         found, count = self._factor(), 0
+        sign: Token | None = None
+        right = found
         while True:
+            before = sign
             sign = cursor.take(*_SIGNS)
             if sign is None and not self._begins(is_argument):
                 break
+            if sign is None and before is not None and before.kind == "/":
+                self._check_divisor(right)
             cursor.enter()
             count += 1
             if sign is not None and cursor.take("-"):
-                right: Formula = Minus(cursor.next.span, self._factor())
+                right = Minus(cursor.next.span, self._factor())
             else:
                 right = self._factor()
             found = self._multiplied(found, sign, right, cursor.since(start))
         for _ in range(count):
             cursor.leave()
         return found
+
+    def _check_divisor(self, divisor: Formula) -> None:
+        """Refuse `a / b c`: who reads it cannot know whether c is below."""
+        if not isinstance(divisor, Number):
+            hint = r"write \frac{a}{b c}, or parentheses"
+            place = self._cursor.next.span
+            fail("what follows a quotient may be below or beside it", place, hint=hint)
 
     def _multiplied(
         self, left: Formula, sign: Token | None, right: Formula, span: Span
@@ -173,12 +189,10 @@ class LatexParser:
 
     def _raised(self, base: Formula, sign: Token, start: Span) -> Formula:
         cursor = self._cursor
-        if sign.kind == "'" or self._takes_transposition():
+        if sign.kind == "'" or take_transposition(cursor):
             self._is_row(base)
             return Transposed(cursor.since(start), base)
-        if [cursor.ahead(k).kind for k in range(4)] == ["{", "-", r"\top", "}"]:
-            for _ in range(4):
-                cursor.advance()
+        if take_words(cursor, "{", "-", r"\top", "}"):
             span = cursor.since(start)
             return Transposed(span, Call(span, "inv", (base,)))
         sign_of: Sign = "^"
@@ -203,19 +217,6 @@ class LatexParser:
     def _is_euler(self) -> bool:
         own = self._symbols.declared.get("e")
         return own is None or own.is_guessed
-
-    def _takes_transposition(self) -> bool:
-        r"""Read `\top`, `T` or `\mathsf{T}` above a symbol, with or without braces."""
-        cursor = self._cursor
-        in_braces = cursor.next.kind == "{"
-        found = cursor.ahead(int(in_braces))
-        if found.kind not in (r"\top", "'") and found.text not in ("T", r"\prime"):
-            return False
-        if in_braces and cursor.ahead(2).kind != "}":
-            return False
-        for _ in range(3 if in_braces else 1):
-            cursor.advance()
-        return True
 
     def _group(self, what: str) -> Formula:
         """Read a group in braces, or what stands in place of one: a single word."""
@@ -294,6 +295,13 @@ class LatexParser:
             found = self.formula()
         cursor.expect(OPENING[opened.kind], opened)
         return found
+
+    def _check_call(self, name: str, own: Declared | None, span: Span) -> None:
+        """Refuse `f(x)`: a function that nobody defined, rather than a product."""
+        is_stated = own is not None and not own.is_guessed
+        if name in _FUNCTION_NAMES and self._cursor.next.kind == "(" and not is_stated:
+            hint = r"write out what it is; a product is f \cdot (x)"
+            fail(f"'{name}' looks like a function, which is not known", span, hint=hint)
 
     def _between_bars(self) -> Formula:
         cursor = self._cursor
@@ -410,6 +418,8 @@ class LatexParser:
             cursor.unexpected("a value")
         name, is_bold = read_symbol(cursor)
         span = cursor.since(start.span)
+        if start.kind == r"\mathbb" and name not in ("0", "1"):
+            fail(f"'{name}' in this font is no variable", span)
         if name == "1":
             return Filled(span, Number(span, "1"), 1)
         if name == "0":
@@ -423,11 +433,15 @@ class LatexParser:
             span = cursor.since(start.span)
         own = self._symbols.declared.get(name)
         if name == "I" and (own is None or own.is_guessed):
+            self._symbols.remarks["I is the identity."] = None
             return Identity(span)
         if below is None and name in self._indices:
             return Whole(span, Dim.symbol(name) + self._symbols.first)
         if below is None and name in self._symbols.sizes:
             return Whole(span, Dim.symbol(name))
         if name == "sigma" and own is None and cursor.next.kind == "(":
+            told = "sigma with parentheses is the logistic function."
+            self._symbols.remarks[told] = None
             return self._arguments("sigmoid", start)
+        self._check_call(name, own, span)
         return self._symbols.variable(name, is_bold, below, self._indices, span)

@@ -44,6 +44,25 @@ def function_named(token: Token) -> str | None:
     return FUNCTIONS.get(command)
 
 
+def take_words(cursor: Cursor, *kinds: str) -> bool:
+    """Read tokens of these kinds, if all of them come next."""
+    found = all(cursor.ahead(k).kind == kind for k, kind in enumerate(kinds))
+    for _ in range(len(kinds) * found):
+        cursor.advance()
+    return found
+
+
+def take_transposition(cursor: Cursor) -> bool:
+    r"""Read `\top`, `T` or `\mathsf{T}` above a symbol, with or without braces."""
+    in_braces = cursor.next.kind == "{"
+    found = cursor.ahead(int(in_braces))
+    if found.kind not in (r"\top", "'") and found.text not in ("T", r"\prime"):
+        return False
+    if in_braces:
+        return take_words(cursor, "{", found.kind, "}")
+    return take_words(cursor, found.kind)
+
+
 def is_symbol(token: Token) -> bool:
     """Whether a symbol begins there."""
     kind = token.kind

@@ -120,6 +120,9 @@ def test_shapes_follow(notation: str, text: str, shapes: dict[str, str]) -> None
         (r"\max(0, c, d)", "maximum(maximum(0, c), d)"),
         (r"x^\top (A + \lambda I) x", "x @ (A + lam * eye(n)) @ x"),
         (r"2 \pi c", "2 * pi * c"),
+        (r"1/2 c d", "c * d / 2"),
+        (r"c / d \cdot b", "c * b / d"),
+        (r"g \cdot (c + d)", "g * (c + d)"),
     ],
 )
 def test_latex_is_read_as_papers_mean_it(text: str, expression: str) -> None:
@@ -183,6 +186,15 @@ def test_what_was_assumed_is_told() -> None:
         "Entries of A count as independent; wrt: {A: symmetric} asks for symmetric"
         " derivatives.",
     )
+
+
+def test_how_symbols_were_read_is_told() -> None:
+    remarks = read(
+        "latex", r"\sum_{i=0}^{n-1} \sigma(x_i) + \operatorname{tr}(A - I)"
+    ).remarks
+    assert "sigma with parentheses is the logistic function." in remarks
+    assert "I is the identity." in remarks
+    assert "Sums begin at 0, so entries are counted from 0." in remarks
 
 
 def test_what_is_asked_for_is_emitted() -> None:

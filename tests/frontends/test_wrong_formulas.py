@@ -92,6 +92,9 @@ WRONG = [
     ("latex", r"\lVert A \rVert_2", "1:1", "spectral norm", "_F"),
     ("latex", r"\lVert x \rVert_3", "1:17", "'3' is not known", "infty"),
     ("latex", r"\sqrt[3]{c}", "1:6", "only square roots", "x^{1/3}"),
+    ("latex", r"c / d b", "1:7", "may be below or beside", r"\frac{a}{b c}"),
+    ("latex", r"\mathbb{E}[c]", "1:1", "no variable", ""),
+    ("latex", r"g(c) + c", "1:1", "looks like a function", "write out"),
     ("latex", r"\log(c, d)", "1:1", "one argument, not 2", ""),
     (
         "latex",
