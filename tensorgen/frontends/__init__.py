@@ -11,7 +11,7 @@ Notations of matrices, in which vectors are columns, are parsed to one tree:
 | `formula.py`            | the tree                                                   |
 | `known_functions.py`    | functions that it may call                                 |
 | `declared.py`           | variables: what was said of them, or follows from letters  |
-| `axes.py`               | which axes are as long as others, and names of sizes       |
+| `open_axes.py`          | which axes are as long as others, and names of sizes       |
 | `shape_of.py`           | shapes of trees, which join axes                           |
 | `write_expression.py`   | trees as expressions of the spec language                  |
 | `write_spec.py`         | specs of trees: inputs, functions, bounds and constraints  |
@@ -20,7 +20,7 @@ Notations of matrices, in which vectors are columns, are parsed to one tree:
 | `read_declarations.py`  | `symmetric matrix A`, `x is a vector`                      |
 | `matrixcalculus.py`     | MatrixCalculus.org's notation                              |
 | `geno.py`               | GENO's model files                                         |
-| `latex.py`              | LaTeX: formulas, constraints, what symbols are             |
+| `read_latex.py`         | LaTeX: formulas, constraints, what symbols are             |
 | `latex_syntax.py`       | its formulas                                               |
 | `latex_symbols.py`      | what its symbols stand for, by their use                   |
 | `latex_limits.py`       | limits of sums, and subscripts                             |

@@ -37,6 +37,8 @@ class Usage:
     is_bold: bool = False
     is_array: bool = False
     rows_are_vectors: bool = False
+    factors: set[str] = field(default_factory=set)
+    """What its entries are multiplied with from the left: a matrix takes vectors."""
 
 
 @dataclass(slots=True)
@@ -119,9 +121,11 @@ class Symbols:
 
     def settle(self) -> None:
         """Decide what each symbol is, after the first reading."""
-        for name, usage in self.usage.items():
+        for name, usage in [*self.usage.items()]:
             if name in self.sizes:
                 continue
+            if any(map(self._is_matrix, usage.factors)) and usage.subscripts == 1:
+                usage.rows_are_vectors = True
             own = self.declared.get(name)
             if own is not None:
                 self.declared[name] = self._of_rows(own, usage)
@@ -130,6 +134,12 @@ class Symbols:
                 self.declared[name] = Declared(name, order, is_guessed=True)
         self.is_known = True
         self.usage = {}
+
+    def _is_matrix(self, name: str) -> bool:
+        own = self.declared.get(name)
+        if own is not None and not own.is_guessed:
+            return own.order == 2
+        return name not in self.sizes and _order(name, self.used(name)) == 2
 
     def _of_rows(self, own: Declared, usage: Usage) -> Declared:
         r"""Declared with an index, by `x_i \in \mathbb{R}^n`, it has one axis more."""

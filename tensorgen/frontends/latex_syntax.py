@@ -47,7 +47,7 @@ from tensorgen.frontends.shape_of import ShapeReader, Words
 from tensorgen.ir.dims import Dim
 
 WORDS = Words(
-    r"{0}^\top", "{0} {1}", r"{0} \odot {1}", r"{0}^{{\odot {1}}}", "{0} / {1}"
+    r"{0}^\top", "{0} {1}", r"{0} \odot {1}", r"{0}^{{\odot {1}}}", r"{0} \oslash {1}"
 )
 
 _BEGINNING = (
@@ -126,6 +126,8 @@ class LatexParser:
             isinstance(left, Binary) and isinstance(left.right, Transposed)
         ):
             self._is_row(right)
+        if kind == "*" and isinstance(left, Name) and isinstance(right, Entry):
+            self._symbols.used(right.array.name).factors.add(left.name)
         if sign is not None and sign.kind == r"\cdot":
             orders = [self._order(left), self._order(right)]
             if orders == [1, 1] and not isinstance(left, Transposed):

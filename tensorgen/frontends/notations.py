@@ -38,7 +38,9 @@ _SECTION = (
 )
 NOTATIONS: Mapping[str, Notation] = {
     "latex": Notation(
-        "tensorgen.frontends.latex:read_latex", (".tex", ".latex"), re.compile(r"\\\w")
+        "tensorgen.frontends.read_latex:read_latex",
+        (".tex", ".latex"),
+        re.compile(r"\\\w"),
     ),
     "geno": Notation(
         "tensorgen.frontends.geno:read_geno",

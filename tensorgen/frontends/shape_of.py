@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 from tensorgen.errors import Span, fail, printable
-from tensorgen.frontends.axes import Axes
 from tensorgen.frontends.declared import Declared
 from tensorgen.frontends.formula import (
     Binary,
@@ -27,6 +26,7 @@ from tensorgen.frontends.formula import (
     walked,
 )
 from tensorgen.frontends.known_functions import KNOWN
+from tensorgen.frontends.open_axes import Axes
 from tensorgen.ir.dims import Dim
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tensorgen.errors import Diagnostic, Faults, Source, Span
-from tensorgen.frontends.axes import Axes
 from tensorgen.frontends.declared import first_variable, order_by_letter
+from tensorgen.frontends.open_axes import Axes
 from tensorgen.operators.functions import FUNCTIONS
 from tensorgen.play.open_shapes import SIZES, Reader
 

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from tensorgen.errors import Text
-from tensorgen.frontends.axes import Axes
+from tensorgen.frontends.open_axes import Axes
 from tensorgen.operators.functions import FUNCTIONS
 from tensorgen.spec.clauses import split_statements
 

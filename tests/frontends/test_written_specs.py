@@ -78,6 +78,8 @@ def test_a_formula_is_written_as_one_would(text: str, expression: str) -> None:
         ("latex", r"\sum_{i=1}^{m} x_i y_{m - i + 1}", {"x": "m", "y": "m"}),
         ("latex", r"\sum_{i,j} a_{ij} x_i y_j", {"a": "m n", "x": "m", "y": "n"}),
         ("latex", r"\sum_i (w^\top x_i - y_i)^2", {"x": "m n", "w": "n", "y": "m"}),
+        ("latex", r"\sum_t u^\top (x_{t} - A x_t)", {"x": "m n", "A": "n n"}),
+        ("latex", r"\sum_{i=1}^N (y_i / N + N x_i)", {"x": "N", "y": "N"}),
         ("latex", r"\sum_i \lVert x_i - \mu \rVert^2", {"x": "m n", "mu": "n"}),
         ("latex", r"\mathbf{a}^T \mathbf{B} \mathbf{c}", dict(a="m", B="m n", c="n")),
         ("latex", r"c^\top x, c, x \in \mathbb{R}^{p+1}", {"c": "p + 1"}),
