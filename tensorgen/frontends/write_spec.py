@@ -226,6 +226,7 @@ class _SpecWriter:
     def _objective_name(self) -> str:
         wanted = self.model.name or ("objective" if self.model.sense else "f")
         taken = {*map(spelled, self.variables), *self.names.values(), *self._indices()}
+        taken |= {*self.model.sizes}
         return unused(spelled(wanted), taken)
 
     def _indices(self) -> set[str]:

@@ -190,6 +190,16 @@ def test_what_was_assumed_is_told() -> None:
     )
 
 
+def test_a_function_has_a_name_of_its_own() -> None:
+    spec = read("latex", r"\sum_{i=1}^{f} x_i").spec
+    assert [*yaml.safe_load(spec)["functions"]] == ["f_"]
+    assert tensorgen.load(spec) is not None
+    spec = read("matrixcalculus", "x'*f\nvector f").spec
+    assert [*yaml.safe_load(spec)["functions"]] == ["f_"]
+    named = read("latex", r"\ell(w) = w^\top x")
+    assert "  ell:\n" in named.spec and "wrt: w\n" in named.spec
+
+
 def test_how_symbols_were_read_is_told() -> None:
     remarks = read(
         "latex", r"\sum_{i=0}^{n-1} \sigma(x_i) + \operatorname{tr}(A - I)"
