@@ -42,7 +42,7 @@ OUTSIDE = {
     "pipeline": ("pipeline", *STAGES),
     "verify": ("verify", "errors", "files", *UNOPTIMISED),
     "explanation": ("explanation", "loading", *STAGES),
-    "play": ("play", "explanation", "verify", "pipeline", *STAGES),
+    "play": ("play", "frontends", "explanation", "verify", "pipeline", *STAGES),
     "editor": ("editor", "explanation", *STAGES),
     "hooks": ("hooks", "cli", "pipeline", "errors", "files"),
     "frontends": (
@@ -53,7 +53,7 @@ OUTSIDE = {
     "bench": ("bench", "explanation", "verify", *STAGES),
     "cli": (
         *("", "cli", "pipeline", "verify", "explanation", "bench", "editor", "play"),
-        *("errors", "files", "spec", "emit"),
+        *("frontends", "errors", "files", "spec", "emit"),
     ),
     "__main__": ("cli",),
     "loading": ("pipeline", "notebook", "errors", "files"),

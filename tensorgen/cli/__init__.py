@@ -20,11 +20,14 @@ from tensorgen.cli.voice import report_bug
 __all__ = ["BACKENDS", "BUG", "FINE", "INTERRUPTED", "MODES", "STALE", "WRONG", "cli"]
 
 COMMANDS = (
-    *("init", "gen", "verify", "explain", "play", "bench"),
+    *("init", "from", "gen", "verify", "explain", "play", "bench"),
     *("functions", "schema", "completion", "lsp"),
 )
 """Modules of this package, with a command each: in the order in which one needs them.
 Each imports what it runs when it runs, so that help is there at once."""
+
+MODULES = {"from": "from_notation"}
+"""Those that cannot bear the name of their command, a keyword."""
 
 
 class _Commands(click.Group):
@@ -38,7 +41,8 @@ class _Commands(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        found = import_module(f"tensorgen.cli.{cmd_name}").command
+        module = MODULES.get(cmd_name, cmd_name)
+        found = import_module(f"tensorgen.cli.{module}").command
         assert isinstance(found, click.Command)
         return found
 

@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tensorgen.errors import Diagnostic, Faults, Source, Span
+from tensorgen.frontends.declared import first_variable, order_by_letter
+from tensorgen.frontends.open_axes import Axes
 from tensorgen.operators.functions import FUNCTIONS
-from tensorgen.play.open_shapes import SIZES, Axes, Reader
+from tensorgen.play.open_shapes import SIZES, Reader
 from tensorgen.spec.written_scalars import is_plain
 
 KINDS = ("scalar", "vector", "matrix", "symmetric", "size")
@@ -251,16 +253,9 @@ def _in_order(tree: ast.AST) -> Iterator[ast.AST]:
 
 def _variables(form: Form, names: _Names) -> Iterator[Variable]:
     for name, least in names.found.items():
-        guessed = (*KINDS[:2], *[KINDS[2]] * 9)[max(least, _by_letter(name))]
+        guessed = (*KINDS[:2], *[KINDS[2]] * 9)[max(least, order_by_letter(name))]
         kind = form.kinds.get(name, guessed)
         yield Variable(name, kind, chosen=name in form.kinds)
-
-
-def _by_letter(name: str) -> int:
-    """How many axes a variable of this name has, as MatrixCalculus.org has it."""
-    if name[0].isupper():
-        return 2
-    return int(len(name) == 1 and name >= "h")
 
 
 def _with_shapes(
@@ -303,5 +298,4 @@ def _by(form: Form, variables: list[Variable]) -> tuple[str, ...]:
     if form.by is not None:
         return tuple(x for x in known if x in form.by)
     arrays = [x.name for x in variables if x.order]
-    first = [x for x in ("x", "w", "X", "W") if x in known] + arrays + known
-    return tuple(first[:1])
+    return first_variable(known, arrays)

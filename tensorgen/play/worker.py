@@ -17,6 +17,9 @@ import black as black
 from tensorgen.errors import Diagnostic, Remark, Source, Span, SpecError
 from tensorgen.explanation.page import sections
 from tensorgen.explanation.subjects import explained
+from tensorgen.frontends.notations import NOTATIONS, guess_notation
+from tensorgen.frontends.translation import Translation
+from tensorgen.frontends.write_spec import Asked
 from tensorgen.pipeline import compile_spec
 from tensorgen.play.expression_spec import EXPRESSION, Form, FormError, Made, spec_of
 from tensorgen.play.highlight import highlighted
@@ -35,14 +38,18 @@ POINTS = 3
 
 
 class _Job:
-    """What a page asked for: a spec, and the form that it was made of, if any."""
+    """What a page asked for: a spec, and what it was made of, if anything."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self.made: Made | None = None
+        self.translation: Translation | None = None
         if "spec" in given:
             if not isinstance(given["spec"], str):
                 raise FormError("a spec is a string")
             text = given["spec"].replace("\r\n", "\n").replace("\r", "\n")
+        elif "notation" in given:
+            self.translation = _translation(given)
+            text = self.translation.spec
         else:
             self.made = spec_of(Form.read(given))
             text = self.made.text
@@ -70,6 +77,8 @@ class _Job:
 
     def form(self) -> Answer:
         """What was understood of a form."""
+        if self.translation is not None:
+            return {"spec": self.translation.spec}
         if self.made is None:
             return {}
         return {
@@ -77,6 +86,15 @@ class _Job:
             "variables": [asdict(x) for x in self.made.variables],
             "by": [*self.made.by],
         }
+
+
+def _translation(given: Mapping[str, Any]) -> Translation:
+    """The spec of a formula in another notation, or in the one that it looks like."""
+    notation, text = given["notation"], given.get("text")
+    if not isinstance(text, str) or notation not in ("", *NOTATIONS):
+        raise FormError(f"a notation is one of {', '.join(NOTATIONS)}, with a text")
+    source = Source("formula", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return NOTATIONS[notation or guess_notation(source)].read(source, Asked())
 
 
 def _units(span: Span, place: int) -> int:
@@ -131,6 +149,7 @@ def _loaded(job: _Job) -> tuple[Verification, Subject]:
 
 
 JOBS: Mapping[str, Callable[[_Job], Answer]] = {
+    "translate": lambda job: {},  # a job has its spec from the beginning
     "compile": _compiled,
     "explain": _explained,
     "check": _checked,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import html
 import re
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tensorgen import cli
+from tensorgen.frontends.notations import NOTATIONS
 from tensorgen.play import gallery
 from tensorgen.play.highlight import highlighted
 from tensorgen.play.worker import work
@@ -147,3 +149,36 @@ def test_every_expression_of_the_gallery_compiles() -> None:
     for example in groups["Expressions"]:
         answer = work("compile", example)
         assert "modules" in answer, (example, answer)
+
+
+@pytest.mark.parametrize(
+    ("notation", "text", "expression"),
+    [
+        ("matrixcalculus", "norm2(A*x\r\n - y)^2", "norm(A @ x - y)**2"),
+        ("", r"\frac{1}{2} x^\top A x", "x @ A @ x / 2"),
+        ("", "variables\n Vector x\nmin\n x'*x", "x @ x"),
+    ],
+)
+def test_a_formula_in_another_notation_becomes_a_spec(
+    notation: str, text: str, expression: str
+) -> None:
+    answer = work("translate", {"notation": notation, "text": text})
+    assert f"expr: {expression}\n" in answer["spec"] and answer["diagnostics"] == []
+    assert work("compile", {"notation": notation, "text": text})["modules"]
+
+
+def test_what_is_wrong_in_another_notation_is_told() -> None:
+    answer = work("translate", {"notation": "latex", "text": r"\sum x_i"})
+    (fault,) = answer["diagnostics"]
+    assert fault["text"].startswith(r"formula:1:1: error: \sum has no index")
+    assert "spec" not in answer
+    for wrong in ({"notation": "numpy?", "text": "x"}, {"notation": "latex"}):
+        assert "a notation is one of" in work("translate", wrong)["stopped"]
+
+
+def test_the_page_offers_every_notation() -> None:
+    page = (files("tensorgen.play") / "page" / "page.html").read_text(encoding="utf-8")
+    offered = re.search(r'<select id="notation">(.*?)</select>', page, re.DOTALL)
+    assert offered is not None
+    values = re.findall(r'value="(\w*)"', offered[1])
+    assert sorted(values) == sorted(["", *NOTATIONS])

@@ -58,11 +58,11 @@ function given() {
 
 // --- asking -----------------------------------------------------------------------
 
-async function ask(job, signal) {
+async function ask(job, signal, what = given()) {
   const answer = await fetch(`run/${job}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(given()),
+    body: JSON.stringify(what),
     signal,
   });
   if (answer.ok) return answer.json();
@@ -306,6 +306,17 @@ function timeTable({ times }) {
   ]));
 }
 
+async function bring() {
+  const what = { notation: find("notation").value, text: find("formula").value };
+  const answer = await ask("translate", undefined, what);
+  const faults = answer.diagnostics ?? [];
+  find("brought").replaceChildren(...faults.map((x) => element("pre", x.text)));
+  if (!faults.length && answer.spec === undefined) find("brought").append(trouble(answer));
+  if (answer.spec === undefined) return;
+  start({ ...state, mode: "spec", spec: answer.spec });
+  find("spec").focus();
+}
+
 // --- tabs, fields, examples ---------------------------------------------------------
 
 function choose(tab) {
@@ -387,6 +398,9 @@ function begin() {
     start({ ...state, mode: "spec", spec: find("made-text").textContent });
     find("spec").focus();
   });
+  find("bring").addEventListener("click", () => bring().catch((error) => {
+    find("brought").replaceChildren(String(error));
+  }));
   tabs(document.querySelector(".ask .tabs"), (mode) => {
     if (mode === state.mode) return;
     state.mode = mode;
