@@ -180,10 +180,11 @@ def _properties(
 
 
 def _is_true(field: Field, faults: Faults) -> bool:
-    value = field.node.text.value if isinstance(field.node, Scalar) else None
+    text = field.node.text if isinstance(field.node, Scalar) else None
+    value = None if text is None else text.value
     if value in _YES or value in _NO:
         return value in _YES
-    guess = suggest(value, ["true", "false"]) if value else None
+    guess = suggest(value, ["true", "false"], text.span()) if text and value else None
     message = f"'{field.key}' must be true or false, not {describe(field.node)}"
     faults.add(message, field.key.span(), hint=guess or f"write {field.key}: true")
     return False
