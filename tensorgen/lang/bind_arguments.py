@@ -46,7 +46,7 @@ def assign(
         if keyword.arg is None or keyword.arg not in parameters:
             message = f"'{function.name}' has no argument '{keyword.arg or '**'}'"
             name = keyword.arg or ""
-            close = suggest(name, parameters, e.expression.first(keyword, name))
+            close = suggest(name, parameters, e.expression.first(keyword, name).span())
             e.fault(message, keyword, hint=close or f"it is called as {function}")
             return None
         if keyword.arg in given:

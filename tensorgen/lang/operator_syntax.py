@@ -358,7 +358,8 @@ def _result(
     """One of several results of a function."""
     result = function.results.get(tree.attr)
     if result is None:
-        hint = suggest(tree.attr, function.results, e.expression.last(tree, tree.attr))
+        place = e.expression.last(tree, tree.attr).span()
+        hint = suggest(tree.attr, function.results, place)
         known = "it has " + ", ".join(function.results)
         e.fault(f"'{name}' has no result '{tree.attr}'", tree, hint=hint or known)
         return None

@@ -30,7 +30,7 @@ def read_dims(
     field: Field | None, names: Namespace, faults: Faults
 ) -> tuple[Dims, dict[str, int | None]]:
     """Return the dims that are listed, and their size hints."""
-    dims: Dims = {}
+    dims = Dims()
     hints: dict[str, int | None] = {}
     if field is None:
         return dims, hints
@@ -38,7 +38,7 @@ def read_dims(
         if not check_name(key, "a dim", faults):
             continue
         names.claim(key, "a dim")
-        dims.setdefault(key.value, key)
+        dims.note(key)
         hints[key.value] = _hint(key, node, faults)
     return dims, hints
 
