@@ -78,15 +78,29 @@ def sketch(source: Source) -> Spec | None:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All places of names in a spec, in their order, and its expressions."""
+
+    occurrences: tuple[Occurrence, ...] = ()
+    expressions: tuple[Expression, ...] = ()
+
+
 @lru_cache(maxsize=8)
-def occurrences(source: Source) -> tuple[Occurrence, ...]:
-    """Return all places of names in a spec, in their order."""
+def reading(source: Source) -> Reading:
+    """Return what can be read of a spec, which is nothing where it is no YAML."""
     spec = sketch(source)
     if spec is None:
-        return ()
+        return Reading()
     reader = _Reader(spec)
     reader.read_all()
-    return tuple(sorted(reader.found.values(), key=lambda x: x.span.start))
+    found = sorted(reader.found.values(), key=lambda x: x.span.start)
+    return Reading(tuple(found), tuple(reader.expressions))
+
+
+def occurrences(source: Source) -> tuple[Occurrence, ...]:
+    """Return all places of names in a spec, in their order."""
+    return reading(source).occurrences
 
 
 def occurrence(source: Source, offset: int) -> Occurrence | None:
@@ -108,6 +122,7 @@ class _Reader:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self.found: dict[int, Occurrence] = {}
+        self.expressions: list[Expression] = []
         self.file: dict[str, Name] = {}
         self.results: dict[str, dict[str, Name]] = {}
 
@@ -300,6 +315,7 @@ class _Reader:
 
     def read(self, body: Expression, scope: Scope, local: Scope) -> None:
         """Note the names of an expression that has been parsed."""
+        self.expressions.append(body)
         _Uses(self, body, local).read(body.tree, scope)
 
     def seen_around(self, scope: Scope, hiding: Iterable[str]) -> Scope:

@@ -1,7 +1,7 @@
 """Another name in all places of one, if the spec then means what it meant.
 
-Which names a spec may use, and which clash, the compiler says: the renamed text is read,
-and is refused with its fault. What is no fault, but another meaning, is told by the
+Which names a spec may use, and which clash, the compiler says: the renamed text is
+read, and refused with its fault. What is no fault, but another meaning, is told by the
 places of names: all of them must stand for the same as before.
 """
 

@@ -34,6 +34,12 @@ SPECIAL: dict[str, Callable[[Statement, ast.Call], Array | None]] = {
     **derivatives.FORMS,
     "taylor": derivatives.taylor,
 }
+SIGNATURES: dict[str, str] = {
+    "delta": "delta(i, j)",
+    **{name: derivatives.signature(name) for name in derivatives.FORMS},
+    "taylor": derivatives.SIGNATURE,
+}
+"""How these are called."""
 
 
 def call(e: Statement, tree: ast.Call) -> Array | None:
