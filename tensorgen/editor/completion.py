@@ -145,11 +145,16 @@ def _named(here: Cursor, spec: Spec) -> Iterator[Proposal]:
             | ("blocks",)
         ):
             yield from _dims(here, spec)
-        case ("blocks", "functions", *_) | ("problem", "constraints", *_):
+        case ("blocks", "functions", *_) | ("problem", "minimize" | "maximize"):
             yield from _functions(spec)
-        case ("problem", "minimize" | "maximize"):
+        case ("problem", "constraints") | ("problem", "constraints", "[]"):
             yield from _functions(spec)
-        case ("problem", "variables", *_) | ("functions", _, "wrt", *_):
+        case (
+            ("problem", "variables")
+            | ("problem", "variables", "[]")
+            | ("functions", _, "wrt")
+            | ("functions", _, "wrt", "[]")
+        ):
             yield from _variables(spec)
         case ("functions", name, "emit", str(), str()):
             own = [f for f in spec.functions if f.name == _bare(name)]

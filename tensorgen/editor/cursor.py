@@ -1,8 +1,8 @@
 """Where in a spec somebody types: the keys around, though the text may not be whole.
 
-A text that ends in the middle of a list is no YAML. So a word is put where the next
-character would go, with what closes it: the first ending with which the text can be
-read tells where that word would stand.
+A text that ends in the middle of a list is no YAML, and an expression that does takes
+the lines below for its own. So a word is put where the next character would go, with
+what closes it: the first ending with which the text can be read tells where it stands.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from tensorgen.spec.yaml_nodes import Listing, Mapping, Node, Scalar
 from tensorgen.spec.yaml_tree import read_tree
 
 _WORD = "x"
-_ENDINGS = ("", ":", ")}", "}", "]", "]}", "]]", "]]}", ")", '"', '"}', "'", "'}")
+_ENDINGS = ("", ":", "}", "]", "]}", "}}", '"', '"}', "'", "'}")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
 _BEFORE = re.compile(r"(?:(?P<of>[A-Za-z]\w*)\.)?(?P<word>(?:[A-Za-z]\w*)?)\Z")
 
 
@@ -46,7 +47,9 @@ def cursor(source: Source, offset: int) -> Cursor | None:
     assert before is not None
     if _is_comment(text[line : before.start()]):
         return None
-    for ending in _ENDINGS:
+    end = text.find("\n", offset)
+    closing = _closing(text[line:offset], text[offset : end if end >= 0 else None])
+    for ending in (closing, *_ENDINGS):
         whole = Source(source.name, text[:offset] + _WORD + ending + text[offset:])
         try:
             root = read_tree(whole, Faults())
@@ -59,6 +62,17 @@ def cursor(source: Source, offset: int) -> Cursor | None:
                 start, of = before.start("word"), before["of"] or ""
                 return Cursor(whole, start, of, path, is_key, opens, others)
     return None
+
+
+def _closing(before: str, behind: str) -> str:
+    """What closes the brackets that a line opens before a place, and not behind it."""
+    opened: list[str] = []
+    for char in before + behind:
+        if char in _CLOSING:
+            opened.append(_CLOSING[char])
+        elif opened and char == opened[-1]:
+            opened.pop()
+    return "".join(reversed(opened))
 
 
 def _is_comment(line: str) -> bool:

@@ -235,8 +235,11 @@ class _Reader:
     def _place(self, text: Text, scope: dict[str, Name], local: Scope) -> None:
         """Read `t + 1` of `x[t + 1]`: what is known otherwise is no index."""
         body = parse(text, Faults())
-        for part in ast.walk(body.tree) if body is not None else ():
-            if isinstance(part, ast.Name) and body is not None:
+        if body is None:
+            return
+        self.expressions.append(body)
+        for part in ast.walk(body.tree):
+            if isinstance(part, ast.Name):
                 place = body.first(part, part.id)
                 if part.id in scope or not (part.id in local or part.id in self.file):
                     self.define(place, "an index", scope)
