@@ -151,8 +151,8 @@ corpus: $(DEV)  ## specs as people of many fields write them; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.corpus.run
 
 .PHONY: editors
-editors: $(DEV)  ## the schema in yaml-language-server, which npm installs into build/
-	$(BIN)/python -m pytest tests/editors/yaml_server.py
+editors: $(DEV)  ## yaml-language-server, which npm installs into build/, and editors
+	$(BIN)/python -m pytest -rs tests/editors/yaml_server.py tests/editors/programs.py
 
 .PHONY: vscode
 VSCODE := build/vscode

@@ -29,11 +29,12 @@ functions:
 MENDED = SPEC.replace("summ( weights )", "sum(w)").replace("weights", "w")
 
 
-def settings(editor: str, language: str, number: int = 0) -> str:
-    """A block of settings that the page shows for an editor."""
+def settings(editor: str, language: str) -> str:
+    """The first block of settings that the page shows for an editor."""
     page = (ROOT / "docs" / "editors.md").read_text("utf-8")
     section = page.partition(f"\n## {editor}\n")[2].partition("\n## ")[0]
-    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)[number]
+    found: list[str] = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+    return found[0]
 
 
 def program(*names: str) -> str:

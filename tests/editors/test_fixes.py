@@ -64,7 +64,8 @@ def test_a_near_miss_is_mended(right: str, wrong: str) -> None:
 
 
 def test_what_is_meant_may_be_an_expression() -> None:
-    text = "tensorgen: 1\ninputs: {X: [m, n], w: [n], b: [n]}\nfunctions:\n  f: X @ w + b\n"
+    inputs = "tensorgen: 1\ninputs: {X: [m, n], w: [n], b: [n]}\n"
+    text = f"{inputs}functions:\n  f: X @ w + b\n"
     source = Source("a.yaml", text)
     (found,) = faults(source)
     assert found.fix is not None and found.span is not None

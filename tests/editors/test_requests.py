@@ -1,4 +1,4 @@
-"""What editors ask `tensorgen lsp`, over the protocol, and what they do with answers."""
+"""What editors ask `tensorgen lsp`, by the protocol, and do with its answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def changed(text: str, edits: Sequence[Any]) -> str:
     whole = b"".join(lines)
 
     def offset(at: Any) -> int:
-        return starts[at["line"]] + 2 * int(at["character"])
+        return starts[int(at["line"])] + 2 * int(at["character"])
 
     for edit in sorted(edits, key=lambda x: offset(x["range"]["start"]), reverse=True):
         start, end = (offset(edit["range"][x]) for x in ("start", "end"))
