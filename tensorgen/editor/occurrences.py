@@ -199,9 +199,8 @@ class _Reader:
                 own = scope if steps(unit) else {}
                 some = definition.gives_entries or entries[definition.name] > 1
                 self._left(definition, own, local, some)
-                seen = {} if definition.gives_entries else outer
                 if body is not None:
-                    self.read(body, {**seen, **own}, local)
+                    self.read(body, {**outer, **own}, local)
         for definition, body in lines:
             if definition.parameters is not None:
                 scope = {}

@@ -93,18 +93,18 @@ def _signs(value: str) -> Iterator[_Sign]:
 
 
 def _gap(text: Text, end: int, start: int) -> Span | None:
-    """What stands between two signs in the file, if they are on one line."""
+    """What stands between two signs in the file, None where that is no text."""
     first, last = text.positions[end - 1] + 1, text.positions[start]
-    gap = Span(text.source, first, last)
-    return gap if first <= last and "\n" not in _now(gap) else None
+    return Span(text.source, first, last) if first <= last else None
 
 
 def _wanted(signs: list[_Sign], gaps: list[Span | None], k: int) -> str | None:
-    """The blanks between two signs; None where they are left as they are."""
+    """The blanks between two signs; None where they are left as they are.
+
+    None is put behind a colon: `: ` means something to YAML.
+    """
     left, right = signs[k], signs[k + 1]
     inside = left.text in _OPENING or right.text in _CLOSING
-    if ":" in (left.text, right.text):
-        return None  # ': ' means something to YAML
     if inside or right.text == "," or left.unary or "." in (left.text, right.text):
         return ""
     if left.text == ",":

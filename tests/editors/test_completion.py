@@ -90,6 +90,7 @@ def test_in_expressions_names_that_are_seen_and_the_language(
             {"module", "doc", "external", "blocks", "backends", "support"},
         ),
         (typed("[m, n]", "[m, n]  # m|>"), set()),
+        (typed("s[0] = a", "s[0] = a  # m|>"), set()),
         (typed("doc: the unknowns", "doc: the |>"), set()),
         (typed("  X: [m, n]", "  |>: [m, n]"), set()),
         ("tensorgen: 1\ninputs: {x: [\nfunctions: {f: |>", set()),

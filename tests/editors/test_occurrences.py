@@ -152,11 +152,16 @@ def test_other_sections_have_names(section: str, marked: str) -> None:
         ("sum(b, axis=0, keepdims=True) + norm(b, inf)", "True) + norm(«b», inf)"),
         ("sum(b[i], i=range(2)) + sum(b[i], i)", "<i>=range(2)) + sum(«b»[«i»], <i>)"),
         ("e * pi + grad(f, b)", ": e * pi + grad(«f», «b»)"),
+        ("exp(exp) + b", "exp(«exp») + «b»"),
+        (
+            "\n    where: |\n      s[k] = c\n      s[t - 1] = s[t] / 2\n    expr: s",
+            "<s>[«k»] = «c»\n      <s>[<t> - 1] = «s»[«t»] / 2\n",
+        ),
     ],
 )
 def test_other_texts_of_functions_have_names(function: str, marked: str) -> None:
     text = (
-        "tensorgen: 1\ninputs: {b: [k], W: [k, k], c: scalar}\n"
+        "tensorgen: 1\ninputs: {b: [k], W: [k, k], c: scalar, exp: [k]}\n"
         f"functions:\n  f: {function}\n"
     )
     assert marked in shown(Source("a.yaml", text))

@@ -155,6 +155,16 @@ def test_every_name_of_an_example_can_be_another(name: str) -> None:
         assert "renamed" in after(source, start, "renamed")
 
 
+def test_a_dim_stays_a_dim_below_an_index_that_is_named_like_it() -> None:
+    text = (
+        "tensorgen: 1\ninputs: {b: [k]}\nfunctions:\n  f[k]:\n    where: |\n"
+        "      z = b / k\n    expr: z[k] + b[k]\n"
+    )
+    assert after(*inside("b: [k", text), "size") == (
+        text.replace("b: [k]", "b: [size]").replace("b / k", "b / size")
+    )
+
+
 def test_an_index_along_which_names_step_together_is_one() -> None:
     source = example("kalman")
     text = after(source, source.text.index("t + 1"), "time")

@@ -14,7 +14,7 @@ from tensorgen.editor.spacing import spacing
 from tensorgen.errors import Source
 from tests.editors.specs import SPEC, nodes
 
-EXAMPLES = sorted(Path(__file__).resolve().parents[2].glob("examples/**/*.yaml"))
+EXAMPLES = sorted(Path(__file__).resolve().parents[2].glob("examples/*.yaml"))
 
 
 def formatted(text: str) -> str:
@@ -46,6 +46,8 @@ def spec(expression: str) -> str:
         ("X . T", "X.T"),
         ("'x[ 1 : n-1 ]'", "'x[1 : n-1]'"),
         ("x[:- 1]", "x[:-1]"),
+        ("X[0,:] + X[ :,0]", "X[0, :] + X[:, 0]"),
+        ("x[1:n]", "x[1:n]"),
         ("where(x>= 0,x ,(- x))", "where(x >= 0, x, (-x))"),
         ("[1 ,2 , 3]", "[1, 2, 3]"),
         ("x   # what  is * here", "x   # what  is * here"),
