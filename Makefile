@@ -151,8 +151,18 @@ corpus: $(DEV)  ## specs as people of many fields write them; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.corpus.run
 
 .PHONY: editors
-editors: $(DEV)  ## the schema in yaml-language-server, which npm installs into build/
-	$(BIN)/python -m pytest tests/editors/yaml_server.py
+editors: $(DEV)  ## yaml-language-server, which npm installs into build/, and editors
+	$(BIN)/python -m pytest -rs tests/editors/yaml_server.py tests/editors/programs.py
+
+.PHONY: vscode
+VSCODE := build/vscode
+vscode:  ## package the extension of VS Code as build/tensorgen.vsix; needs Node and npm
+	rm -rf $(VSCODE)
+	mkdir -p $(VSCODE)
+	cp examples/editors/vscode/* LICENSE $(VSCODE)
+	cd $(VSCODE) && npm install --omit=dev --no-audit --no-fund --no-package-lock
+	cd $(VSCODE) && npm exec --yes --package=@vscode/vsce@3 -- \
+	  vsce package --allow-missing-repository --out ../tensorgen.vsix
 
 .PHONY: projects
 projects: $(DEV)  ## build and run the projects of examples/projects, as by users

@@ -115,6 +115,26 @@ class Text:
         return self.value
 
 
+class Suggestion(str):
+    """A hint that says what is meant: `word`, in the place of what is wrong.
+
+    That is what the fault is at, unless the hint has a `place` of its own. What people
+    read is the text; editors, which replace the one by the other, read the parts.
+    """
+
+    word: str
+    place: Span | None
+
+    def __new__(cls, text: str, word: str, place: Span | None = None) -> Suggestion:
+        """Return the hint `text`."""
+        made = super().__new__(cls, text)
+        made.word, made.place = word, place
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Suggestion, (str(self), self.word, self.place)
+
+
 Mark = tuple[Span, str]
 
 
@@ -130,6 +150,14 @@ class Diagnostic:
     marks: tuple[Mark, ...] = ()
     hint: str | None = None
     code: str = "spec"
+
+    @property
+    def fix(self) -> tuple[Span, str] | None:
+        """The characters to replace, and by what, where the hint says what is meant."""
+        if not isinstance(self.hint, Suggestion):
+            return None
+        place = self.hint.place or self.span
+        return None if place is None else (place, self.hint.word)
 
     def render(self, color: bool = False) -> str:
         """Return the message with its source lines, as plain text by default."""
@@ -253,8 +281,14 @@ def _place(diagnostic: Diagnostic) -> tuple[bool, str, int]:
     return (False, span.source.name, span.start)
 
 
-def suggest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return "did you mean 'x'?" for the candidate that is most like `name`."""
+def suggest(
+    name: str, candidates: Iterable[str], place: Span | None = None
+) -> str | None:
+    """Return "did you mean 'x'?" for the candidate that is most like `name`.
+
+    It is a `Suggestion`: the `place` of the name is that of the fault, if nothing else
+    is said.
+    """
     pool = list(candidates)
     close = difflib.get_close_matches(name, pool, n=1, cutoff=0.6)
     if not close:
@@ -262,7 +296,12 @@ def suggest(name: str, candidates: Iterable[str]) -> str | None:
         folded = {c.lower(): c for c in reversed(pool)}
         near = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.6)
         close = [folded[c] for c in near]
-    return f"did you mean '{close[0]}'?" if close else None
+    return did_you_mean(close[0], place) if close else None
+
+
+def did_you_mean(word: str, place: Span | None = None) -> Suggestion:
+    """Return the hint that a word is meant."""
+    return Suggestion(f"did you mean '{word}'?", word, place)
 
 
 def listed(words: Sequence[str]) -> str:

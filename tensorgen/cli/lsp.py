@@ -16,10 +16,11 @@ from tensorgen.cli.codes import FINE, WRONG
     "--stdio", is_flag=True, help="Use standard input and output, which is the default."
 )
 def command(stdio: bool) -> int:
-    """Serve editors: faults as you type, formulas and structure under the pointer.
+    """Serve editors: faults and their fixes as you type, formulas under the pointer.
 
-    It speaks the language server protocol on standard input and output; docs/editors.md
-    has settings for VS Code, Neovim and Emacs.
+    It completes, finds definitions and references, renames, formats and outlines, in
+    the language server protocol on standard input and output; docs/editors.md has
+    settings for VS Code, Neovim, Emacs, Helix and Zed.
     """
     if find_spec("pygls") is None:
         message = "lsp needs the package pygls: pip install 'tensorgen[lsp]'"

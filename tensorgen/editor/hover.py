@@ -40,17 +40,25 @@ class Told:
     span: Span
 
 
-def told(source: Source, offset: int) -> Told | None:
-    """Return what is said of the name at an offset of a spec, if there is any."""
+def word_at(source: Source, offset: int) -> Span | None:
+    """Return the word at an offset of a spec, if it is in no comment."""
     start = source.text.rfind("\n", 0, offset) + 1
     end = source.text.find("\n", offset)
     line = source.text[start : end if end >= 0 else None].partition(" #")[0]
     for found in _WORD.finditer(line):
         span = Span(source, start + found.start(), start + found.end())
         if span.start <= offset <= span.end:
-            text = _of_name(source, found[0], span)
-            return None if text is None else Told(text, span)
+            return span
     return None
+
+
+def told(source: Source, offset: int) -> Told | None:
+    """Return what is said of the name at an offset of a spec, if there is any."""
+    span = word_at(source, offset)
+    if span is None:
+        return None
+    text = _of_name(source, source.text[span.start : span.end], span)
+    return None if text is None else Told(text, span)
 
 
 def _of_name(source: Source, name: str, span: Span) -> str | None:
@@ -64,10 +72,10 @@ def _of_name(source: Source, name: str, span: Span) -> str | None:
                 return _local(local.left, local.formula, local.node.dims)
     for given in program.spec.inputs:
         if given.name == name:
-            return _input(given)
+            return input_told(given)
     for unknown in program.spec.unknowns:
         if unknown.name == name:
-            return _input(unknown.given)
+            return input_told(unknown.given)
     if any(f.spec.name == name for f in program.functions):
         return _function(source, name)
     for definition in program.spec.definitions:
@@ -93,7 +101,8 @@ def _local(left: str, formula: str, dims: tuple[Dim, ...]) -> str:
     return f"{_fenced(f'{left} = {formula}')}\n\n{shape}"
 
 
-def _input(given: InputSpec) -> str:
+def input_told(given: InputSpec) -> str:
+    """Return what is said of an input: its shape, its promises, its doc."""
     shape = f"shape {tuple_text(given.shape)}" if given.shape else "a number"
     words = [shape, *sorted(given.properties), *["sparse"] * given.sparse]
     if given.index is not None:

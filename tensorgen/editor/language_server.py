@@ -1,4 +1,4 @@
-"""The language server: diagnostics as one types, and what is under the pointer.
+"""The language server: faults as one types, and answers to what editors ask.
 
 It speaks on standard input and output, and hears of YAML files of all kinds: what does
 not say that it is a spec is left alone.
@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.workspace import TextDocument
 
-from tensorgen.editor.faults import faults, is_spec
-from tensorgen.editor.hover import told
-from tensorgen.errors import Diagnostic, Source, Span
-from tensorgen.files import LARGEST_TEXT
+from tensorgen.editor.answers import ANSWERS, Answer, diagnostics
+from tensorgen.editor.documents import source_of
 from tensorgen.version import __version__
 
 PAUSE = 0.15
@@ -83,82 +81,30 @@ def server() -> LanguageServer:
         uri = given.text_document.uri
         made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
-    @made.feature(types.TEXT_DOCUMENT_HOVER)
-    async def hovered(given: types.HoverParams) -> types.Hover | None:
-        document = text_of(given.text_document.uri)
-        if given.position.line > len(document.lines):
-            raise JsonRpcInvalidParams(f"there is no line {given.position.line}")
-        found: types.Hover | None
-        found = await done(lambda: hover(document, given.position), None)
-        return found
+    def answering(answer: Answer) -> Callable[[Any], Awaitable[Any]]:
+        async def answered(asked: Any) -> Any:
+            document = text_of(asked.text_document.uri)
+            source = source_of(document)
+            if source is None:
+                return None
+            return await done(lambda: answer.work(source, document, asked), None)
 
+        return answered
+
+    for answer in ANSWERS:
+        made.feature(answer.method, answer.options)(answering(answer))
     return made
 
 
 def guarded(work: Callable[[], Any], otherwise: Any) -> Any:
-    """Return what work gives; what it raises is ours, and goes to the log."""
+    """Return what work gives; what it raises is ours, and goes to the log.
+
+    What it answers by an error of the protocol is an answer.
+    """
     try:
         return work()
+    except JsonRpcException:
+        raise
     except Exception:
         logging.getLogger("tensorgen").exception("a bug of tensorgen's")
         return otherwise
-
-
-def diagnostics(document: TextDocument) -> list[types.Diagnostic]:
-    """Return the faults of a document, if it is a spec."""
-    source = _source(document)
-    if source is None:
-        return []
-    return [_diagnostic(one, document) for one in faults(source)]
-
-
-def hover(document: TextDocument, at: types.Position) -> types.Hover | None:
-    """Return what is told of a place of a document."""
-    source = _source(document)
-    if source is None:
-        return None
-    lines = document.lines
-    place = document.position_codec.position_from_client_units(lines, at)
-    before = source.text.split("\n")[: place.line]
-    offset = sum(len(line) + 1 for line in before) + place.character
-    found = told(source, offset)
-    if found is None:
-        return None
-    content = types.MarkupContent(types.MarkupKind.Markdown, found.markdown)
-    return types.Hover(content, _range(found.span, document))
-
-
-def _source(document: TextDocument) -> Source | None:
-    text = document.source
-    if len(text) > LARGEST_TEXT or not is_spec(text):
-        return None
-    name = document.filename or "spec.yaml"
-    return Source(name, text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def _diagnostic(one: Diagnostic, document: TextDocument) -> types.Diagnostic:
-    message = one.message + (f"\n{one.hint}" if one.hint else "")
-    related = [
-        types.DiagnosticRelatedInformation(
-            types.Location(document.uri, _range(span, document)), text
-        )
-        for span, text in one.marks
-        if text
-    ]
-    span = one.span or Span(Source("", ""), 0, 0)
-    return types.Diagnostic(
-        _range(span, document),
-        message,
-        types.DiagnosticSeverity.Error,
-        source="tensorgen",
-        related_information=related,
-    )
-
-
-def _range(span: Span, document: TextDocument) -> types.Range:
-    end = Span(span.source, max(span.start, span.end), span.end)
-    places = types.Range(
-        types.Position(span.line - 1, span.column - 1),
-        types.Position(end.line - 1, end.column - 1),
-    )
-    return document.position_codec.range_to_client_units(document.lines, places)

@@ -45,7 +45,8 @@ def assign(
     for keyword in tree.keywords:
         if keyword.arg is None or keyword.arg not in parameters:
             message = f"'{function.name}' has no argument '{keyword.arg or '**'}'"
-            close = suggest(keyword.arg or "", parameters)
+            name = keyword.arg or ""
+            close = suggest(name, parameters, e.expression.first(keyword, name).span())
             e.fault(message, keyword, hint=close or f"it is called as {function}")
             return None
         if keyword.arg in given:

@@ -40,12 +40,17 @@ SPOKEN = {
 FACTORS = {"": "", "direction": ", v", "cotangent": ", ct"}
 
 
+def signature(name: str) -> str:
+    """Return how a derivative is called."""
+    return f"{name}(f, x{FACTORS[SPOKEN[name].argument]})"
+
+
 def derivative(name: str, e: Statement, tree: ast.Call) -> Array | None:
     """Return the derivative that a call means."""
     kind = SPOKEN[name]
-    signature = f"{name}(f, x{FACTORS[kind.argument]})"
-    if tree.keywords or len(tree.args) != signature.count(",") + 1:
-        e.fault(f"this is not how '{name}' is called", tree, hint=signature)
+    called = signature(name)
+    if tree.keywords or len(tree.args) != called.count(",") + 1:
+        e.fault(f"this is not how '{name}' is called", tree, hint=called)
         return None
     lifted = None if e.steps is None else e.steps.by_entry(e, tree)
     if lifted is None:

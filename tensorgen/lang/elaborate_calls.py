@@ -34,6 +34,12 @@ SPECIAL: dict[str, Callable[[Statement, ast.Call], Array | None]] = {
     **derivatives.FORMS,
     "taylor": derivatives.taylor,
 }
+SIGNATURES: dict[str, str] = {
+    "delta": "delta(i, j)",
+    **{name: derivatives.signature(name) for name in derivatives.FORMS},
+    "taylor": derivatives.SIGNATURE,
+}
+"""How these are called."""
 
 
 def call(e: Statement, tree: ast.Call) -> Array | None:
@@ -73,7 +79,7 @@ def _no_function(e: Statement, tree: ast.Call) -> None:
     inner = tree.func.func if isinstance(tree.func, ast.Call) else None
     if isinstance(inner, ast.Name | ast.Attribute):  # vmap(f)(x)
         own = inner.id if isinstance(inner, ast.Name) else inner.attr
-        hint = foreign_names.MEANT.get(own, hint)
+        hint = str(foreign_names.MEANT.get(own, hint))
     elif isinstance(tree.func, ast.Lambda):
         hint = "functions have names, under 'definitions': g(t) = ..."
     elif isinstance(tree.func, ast.Attribute) and tree.func.attr == "T":
@@ -82,15 +88,17 @@ def _no_function(e: Statement, tree: ast.Call) -> None:
         name, first = tree.func.attr, foreign_names.root(tree.func)
         source = e.expression.source
         arguments = [source(part) for part in (*tree.args, *tree.keywords)]
-        close = None
+        close = foreign_names.MEANT.get(name)
         if first is None or first in e.scope or e.names.get(first):
             arguments = [source(tree.func.value), *arguments]
+            # What stands before the dot would be lost.
+            close = close and str(close)
         else:  # the name of a module
-            close = suggest(name, FUNCTIONS)
+            close = close or suggest(name, FUNCTIONS)
         if name in FUNCTIONS or name in e.session.prelude:
             hint = f"write {name}({', '.join(arguments)})"
         else:
-            hint = foreign_names.MEANT.get(name) or close or hint
+            hint = close or hint
     e.fault("this cannot be called", tree.func, hint=hint)
 
 

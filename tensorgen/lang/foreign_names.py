@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from tensorgen.errors import Suggestion
+
 _STEPS = "define it by steps under 'where': x[0] = ..., x[t + 1] = ..."
 _INDICES = "index notation does it: f[i] = ... of x[i] or X[i, j]"
 _READ = "entries at an index array are read by brackets: x[index]"
@@ -27,7 +29,10 @@ _CALLED = """
     reduce_sum=sum reduce_mean=mean reduce_max=max
     """
 MEANT = {
-    **{x: f"it is called {y}" for x, y in (s.split("=") for s in _CALLED.split())},
+    **{
+        x: Suggestion(f"it is called {y}", y)
+        for x, y in (s.split("=") for s in _CALLED.split())
+    },
     **dict.fromkeys(("scan", "fori_loop", "while_loop"), _STEPS),
     **dict.fromkeys(("vmap", "map", "vectorize", "meshgrid"), _INDICES),
     **dict.fromkeys(("apply_along_axis", "fromfunction", "frompyfunc"), _INDICES),
@@ -86,8 +91,7 @@ VALUES = {
     "end": "the last entry is x[-1], and x[1:] goes up to the end",
     "newaxis": "a new axis is written None: x[:, None]",
     "nan": "what has no value is left out by a range or a condition",
-    "Inf": "infinity is written inf",
-    "infty": "infinity is written inf",
+    **dict.fromkeys(("Inf", "infty"), Suggestion("infinity is written inf", "inf")),
     "None": "None occurs between brackets alone, for a new axis",
 }
 """Hints by what other languages call a value."""

@@ -70,7 +70,9 @@ def _free(tree: ast.AST, names: set[str], inside: bool = False) -> set[str]:
         is_index = tree.id in names and (inside or tree.id not in CONSTANTS)
         return {tree.id} if is_index else set()
     if isinstance(tree, ast.Call):
-        names = names - {*_bound(tree)}
+        names = names - {
+            x.id if isinstance(x, ast.Name) else x.arg for x in bound(tree)
+        }
     found: set[str] = set()
     for field, value in ast.iter_fields(tree):
         brackets = inside or (isinstance(tree, ast.Subscript) and field == "slice")
@@ -80,14 +82,16 @@ def _free(tree: ast.AST, names: set[str], inside: bool = False) -> set[str]:
     return found
 
 
-def _bound(tree: ast.Call) -> Iterator[str]:
-    """The indices that a reduction binds; `max(0, i)` is one of two numbers."""
+def bound(tree: ast.Call) -> Iterator[ast.Name | ast.keyword]:
+    """Yield where a reduction binds indices; `max(0, i)` is one of two numbers."""
     name = tree.func.id if isinstance(tree.func, ast.Name) else ""
     if name in FUNCTIONS and FUNCTIONS[name].reduces:
-        others = [x.id for x in tree.args[1:] if isinstance(x, ast.Name)]
-        body = names_in(tree.args[0]) if name in OF_TWO else others
-        yield from (x for x in others if x in body)
-        yield from (x.arg for x in tree.keywords if x.arg is not None)
+        others = [x for x in tree.args[1:] if isinstance(x, ast.Name)]
+        if name in OF_TWO:
+            body = names_in(tree.args[0])
+            others = [x for x in others if x.id in body]
+        yield from others
+        yield from tree.keywords
 
 
 def _read(text: Expression, meant: dict[str, tuple[str, ...]]) -> Expression:

@@ -6,7 +6,7 @@ import ast
 import math
 from fractions import Fraction
 
-from tensorgen.errors import Mark, Span, suggest
+from tensorgen.errors import Mark, Span, Suggestion, suggest
 from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import constant_value
 from tensorgen.lang import conditions, entrywise_slips
@@ -187,6 +187,9 @@ def _mismatch(
     e.fault(f"shapes do not match in '{sign}'", place, marks, hint)
 
 
+_ATOMS = (ast.Name, ast.Subscript, ast.Call, ast.Attribute)
+
+
 def _misplaced(e: Statement, step: ast.BinOp, value: Array) -> str | None:
     """Suggest X @ (w + b) for X @ w + b."""
     left, source = step.left, e.expression.source
@@ -197,7 +200,12 @@ def _misplaced(e: Statement, step: ast.BinOp, value: Array) -> str | None:
         return None
     name, sign = source(step.right), _SIGNS[type(step.op)]
     meant = f"{source(left.left)} @ ({source(left.right)} {sign} {name})"
-    return f"{name} has shape {tuple_text(value.shape)}; did you mean {meant}?"
+    text = f"{name} has shape {tuple_text(value.shape)}; did you mean {meant}?"
+    # Where a part is an operation, parentheses around it are not in its source.
+    whole = all(isinstance(x, _ATOMS) for x in (left.left, left.right, step.right))
+    if not whole or "..." in meant:
+        return text
+    return Suggestion(text, meant, e.expression.span(step))
 
 
 def _columns(e: Statement, step: ast.BinOp, shape: Shape, value: Array) -> str | None:
@@ -350,9 +358,10 @@ def _result(
     """One of several results of a function."""
     result = function.results.get(tree.attr)
     if result is None:
-        hint = suggest(tree.attr, function.results)
-        hint = hint or "it has " + ", ".join(function.results)
-        e.fault(f"'{name}' has no result '{tree.attr}'", tree, hint=hint)
+        place = e.expression.last(tree, tree.attr).span()
+        hint = suggest(tree.attr, function.results, place)
+        known = "it has " + ", ".join(function.results)
+        e.fault(f"'{name}' has no result '{tree.attr}'", tree, hint=hint or known)
         return None
     e.record.merge(result.record)
     e.record.names[name] = None

@@ -272,6 +272,7 @@ class Statement:
             if macro.shipped:
                 # A reader looks for the fault in the spec, not in the prelude.
                 message, span, marks = f"in '{macro.name}': {message}", call, ()
+                hint = hint and str(hint)  # what it says is not of this place
             else:
                 marks = [*marks, (call, f"'{macro.name}' is used here")]
         self.session.faults.add(message, span, marks=marks, hint=hint)

@@ -64,6 +64,16 @@ class Expression:
         """Where a part of the expression stands in the file."""
         return self.text.span(*self._offsets(tree))
 
+    def first(self, tree: ast.AST, name: str) -> Text:
+        """The name that a part begins with, in its place: k of `k=range(5)`."""
+        start, _ = self._offsets(tree)
+        return self.text.slice(start, start + len(name))
+
+    def last(self, tree: ast.AST, name: str) -> Text:
+        """The name that a part ends with, in its place: loss of `f.loss`."""
+        _, end = self._offsets(tree)
+        return self.text.slice(end - len(name), end)
+
     def source(self, tree: ast.AST) -> str:
         """The text of a part, in one line and shortened."""
         start, end = self._offsets(tree)

@@ -33,7 +33,7 @@ def read_blocks(
         message = f"'blocks' must be a dim or a mapping, not {describe(field.node)}"
         faults.add(message, field.key.span(), hint=_FORM)
         return None
-    sizes: list[tuple[Text, tuple[tuple[str, str], ...]]] = []
+    sizes: list[tuple[Text, list[tuple[Text, Text]]]] = []
     listed: tuple[Text, ...] = ()
     for entry in read_entries(field.node, faults):
         if entry.key.value == "functions":
@@ -46,8 +46,10 @@ def read_blocks(
             message = "'blocks' names one dim whose rows come in blocks"
             faults.add(message, place.span(), hint=_FORM)
         return None
-    ((text, along),) = sizes
-    return BlocksSpec(in_code(text.value), text, along, listed)
+    ((text, pairs),) = sizes
+    along = tuple((in_code(size.value), rows.value) for size, rows in pairs)
+    places = tuple(place for pair in pairs for place in pair)
+    return BlocksSpec(in_code(text.value), text, along, listed, places)
 
 
 def _is_dim(
@@ -72,15 +74,15 @@ def _along(
     dims: Mapping[str, Text],
     inputs: Sequence[InputSpec],
     faults: Faults,
-) -> tuple[tuple[str, str], ...]:
-    """The index arrays that say which row entries come with, by their dims."""
+) -> list[tuple[Text, Text]]:
+    """The index arrays that say which row entries come with, each behind its dim."""
     if entry.empty:
-        return ()
+        return []
     if not isinstance(entry.node, Block):
         message = f"'{entry.key}' must be a mapping, not {describe(entry.node)}"
         hint = "write 'E: row' under it: entries of E come with the row that row names"
         faults.add(message, entry.key.span(), hint=hint)
-        return ()
+        return []
     found = []
     for one in read_entries(entry.node, faults):
         if not _is_dim(one.key, dims, inputs, faults):
@@ -92,8 +94,8 @@ def _along(
             continue
         for text in read_names([one.node], faults):
             if _names_rows(text, one.key, entry.key, inputs, faults):
-                found.append((in_code(one.key.value), text.value))
-    return tuple(found)
+                found.append((one.key, text))
+    return found
 
 
 def _names_rows(

@@ -17,7 +17,7 @@ from tensorgen.calculus.kinds import (
     VALUE,
     Kind,
 )
-from tensorgen.errors import Faults, Text, listed, suggest
+from tensorgen.errors import Faults, Text, did_you_mean, listed, suggest
 from tensorgen.operators.matrices.subspaces import SUBSPACES
 from tensorgen.spec.expressions import read_expression
 from tensorgen.spec.fields import (
@@ -206,6 +206,8 @@ def _of_function(name: str) -> str:
     kind = next((x for x in ROWS if called == x.called or name == x.name), None)
     if kind is None or kind.is_higher:
         return ""
+    if not kind.beside and len(kind.plain_parts) == 1:
+        return did_you_mean(kind.plain_parts[0].name)
     asked = listed([f"'{part.name}'" for part in kind.plain_parts])
     return f"that comes with {asked}" if kind.beside else f"did you mean {asked}?"
 

@@ -30,7 +30,7 @@ def read_dims(
     field: Field | None, names: Namespace, faults: Faults
 ) -> tuple[Dims, dict[str, int | None]]:
     """Return the dims that are listed, and their size hints."""
-    dims: Dims = {}
+    dims = Dims()
     hints: dict[str, int | None] = {}
     if field is None:
         return dims, hints
@@ -38,7 +38,7 @@ def read_dims(
         if not check_name(key, "a dim", faults):
             continue
         names.claim(key, "a dim")
-        dims.setdefault(key.value, key)
+        dims.note(key)
         hints[key.value] = _hint(key, node, faults)
     return dims, hints
 
@@ -180,10 +180,11 @@ def _properties(
 
 
 def _is_true(field: Field, faults: Faults) -> bool:
-    value = field.node.text.value if isinstance(field.node, Scalar) else None
+    text = field.node.text if isinstance(field.node, Scalar) else None
+    value = None if text is None else text.value
     if value in _YES or value in _NO:
         return value in _YES
-    guess = suggest(value, ["true", "false"]) if value else None
+    guess = suggest(value, ["true", "false"], text.span()) if text and value else None
     message = f"'{field.key}' must be true or false, not {describe(field.node)}"
     faults.add(message, field.key.span(), hint=guess or f"write {field.key}: true")
     return False

@@ -219,18 +219,23 @@ class BlocksSpec:
     """The dim whose rows come in blocks, by its name in code.
 
     `along` pairs dims, by their names in code, with the index arrays that name the row
-    which an entry comes with. The `functions` are all if the file lists none.
+    which an entry comes with. The `functions` are all if the file lists none. Where the
+    names of `along` stand are `places`.
     """
 
     size: str
     size_text: Text
     along: tuple[tuple[str, str], ...] = ()
     functions: tuple[Text, ...] = ()
+    places: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A whole file. `hints` pairs each dim that is listed with its size, if any."""
+    """A whole file. `hints` pairs each dim that is listed with its size, if any.
+
+    Where dims stand in `dims`, in shapes and in sizes, in that order, are `dim_places`.
+    """
 
     source: Source
     module: str
@@ -245,6 +250,7 @@ class Spec:
     unknowns: tuple[UnknownSpec, ...] = ()
     externals: tuple[ExternalSpec, ...] = ()
     blocks: BlocksSpec | None = None
+    dim_places: tuple[Text, ...] = ()
 
 
 PROPERTIES = ("symmetric", "spd", "positive", "nonnegative")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from tensorgen.errors import Faults, InternalError, Source, Span, Text, fail, suggest
+from tensorgen.errors import Faults, Source, Span, Text, fail, suggest
 from tensorgen.spec.blocks import read_blocks
 from tensorgen.spec.check import check_names, claim_definitions
 from tensorgen.spec.clauses import read_clauses
@@ -33,6 +33,16 @@ def read_spec(source: Source, allow_external: bool = False) -> Spec:
     Functions from outside are faults where they are not allowed.
     """
     faults = Faults()
+    spec = sketch_spec(source, faults, allow_external)
+    faults.raise_if_any()
+    return spec
+
+
+def sketch_spec(source: Source, faults: Faults, allow_external: bool = False) -> Spec:
+    """Return what can be read of a file that may have faults, and note these.
+
+    Raises a `SpecError` where it is no YAML, or no mapping.
+    """
     root = read_tree(source, faults)
     if not isinstance(root, Mapping):
         hint = "a spec is a YAML mapping that starts with 'tensorgen: 1'"
@@ -41,16 +51,12 @@ def read_spec(source: Source, allow_external: bool = False) -> Spec:
         fail(f"a mapping is expected, not {describe(root)}", span, hint=hint)
     fields = read_fields(root, _KEYS, "a spec", faults)
     _check_version(fields.get("tensorgen"), root, faults)
-    spec = _read_sections(source, fields, faults, allow_external)
-    faults.raise_if_any()
-    if spec is None:
-        raise InternalError("a spec without faults has no module name")
-    return spec
+    return _read_sections(source, fields, faults, allow_external)
 
 
 def _read_sections(
     source: Source, fields: dict[str, Field], faults: Faults, allow_external: bool
-) -> Spec | None:
+) -> Spec:
     names = Namespace(faults)
     module = _module(fields.get("module"), source, faults)
     doc = read_doc(fields.get("doc"), faults)
@@ -73,12 +79,10 @@ def _read_sections(
     problem = read_problem(fields.get("problem"), module, by_name, functions, faults)
     blocks = read_blocks(fields.get("blocks"), dims, inputs, functions, faults)
     check_names(dims, definitions, functions, names, problem)
-    if module is None:
-        return None
     all_hints = tuple((in_code(name), hints.get(name)) for name in dims)
     return Spec(
         source,
-        module,
+        module or "spec",
         doc,
         all_hints,
         inputs,
@@ -90,6 +94,7 @@ def _read_sections(
         unknowns,
         externals,
         blocks,
+        tuple(dims.places),
     )
 
 

@@ -18,8 +18,19 @@ _LONGEST = 200
 LARGEST = 10**15
 _HINT = "a size is an integer, a dim, or sums and multiples of them: n + 2*k - 1"
 
-Dims = dict[str, Text]
-"""The dims that occur, in order, each with its first place."""
+
+class Dims(dict[str, Text]):
+    """The dims that occur, in order, each with its first place; `places` has all."""
+
+    def __init__(self) -> None:
+        """Hold none yet."""
+        super().__init__()
+        self.places: list[Text] = []
+
+    def note(self, place: Text) -> None:
+        """Take up a place of a dim."""
+        self.setdefault(place.value, place)
+        self.places.append(place)
 
 
 def read_shape(
@@ -49,15 +60,15 @@ def read_size(node: Node, dims: Dims, faults: Faults) -> Dim | None:
         faults.add(message, node.span, hint=_HINT)
         return None
     text = tidy(node.text)
-    found: Dims = {}
+    found = Dims()
     try:
         size = _Size(text, found).read()
     except SpecError as error:
         faults.extend(error.diagnostics)
         return None
     good = [check_name(place, "a dim", faults) for place in found.values()]
-    for name, place in found.items():
-        dims.setdefault(name, place)
+    for place in found.places:
+        dims.note(place)
     return size if all(good) else None
 
 
@@ -90,7 +101,7 @@ class _Size:
             case ast.Constant(value=int() as value) if type(value) is int:
                 size = Dim.of(value)
             case ast.Name(id=name):
-                self.found.setdefault(name, self._place(node))
+                self.found.note(self._place(node))
                 size = Dim.symbol(in_code(name))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 size = -self._size(operand)

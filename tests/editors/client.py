@@ -40,12 +40,14 @@ class Client:
         self._folder, self._count = folder, 0
         self._heard: queue.Queue[dict[str, Any]] = queue.Queue()
         self.diagnostics: dict[str, list[Any]] = {}
+        self.can: dict[str, Any] = {}
         self._versions: dict[str, int] = {}
         threading.Thread(target=self._listen, daemon=True).start()
 
     def __enter__(self) -> Client:
         completion = {"completionItem": {"documentationFormat": ["markdown"]}}
-        self.ask(
+        kinds = {"codeActionKind": {"valueSet": ["quickfix"]}}
+        told = self.ask(
             "initialize",
             {
                 "processId": None,
@@ -55,10 +57,13 @@ class Client:
                         "completion": completion,
                         "hover": {"contentFormat": ["markdown"]},
                         "publishDiagnostics": {},
+                        "codeAction": {"codeActionLiteralSupport": kinds},
+                        "rename": {"prepareSupport": True},
                     }
                 },
             },
         )
+        self.can = told["capabilities"]
         self.tell("initialized", {})
         return self
 
@@ -119,7 +124,7 @@ class Client:
 
     def write(self, name: str, text: str) -> list[Any]:
         """Open a document, or change all of it, and return its diagnostics."""
-        uri = (self._folder / name).as_uri()
+        uri = self.uri(name)
         self.diagnostics.pop(uri, None)
         if uri not in self._versions:
             self._versions[uri] = 1
@@ -135,10 +140,16 @@ class Client:
             self._hear(until)
         return self.diagnostics[uri]
 
-    def at(self, name: str, line: Any, column: Any, what: str) -> Any:
+    def uri(self, name: str) -> str:
+        """Return how a document is called."""
+        return (self._folder / name).as_uri()
+
+    def of(self, name: str, what: str, **more: Any) -> Any:
+        """Ask for something of a document, such as `formatting`."""
+        own = {"textDocument": {"uri": self.uri(name)}}
+        return self.ask(f"textDocument/{what}", own | more)
+
+    def at(self, name: str, line: Any, column: Any, what: str, **more: Any) -> Any:
         """Ask for `hover` or `completion` at a place, both counted from 0."""
-        place = {
-            "textDocument": {"uri": (self._folder / name).as_uri()},
-            "position": {"line": line, "character": column},
-        }
-        return self.ask(f"textDocument/{what}", place)
+        place = {"line": line, "character": column}
+        return self.of(name, what, position=place, **more)
