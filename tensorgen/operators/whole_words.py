@@ -302,14 +302,16 @@ def _factors(node: Product, word: NameOf, sums: Product | None = None) -> str:
 
 
 def _in_part(node: Product, ref: Ref) -> tuple[Node, tuple[int, ...], Sequence[Label]]:
-    """A factor, the places at which parts of it are taken, and its other labels.
+    """A factor of a contraction, the places at which it is taken, and its other labels.
 
-    An entry is no part: it has a word of its own.
+    An entry has a word of its own, and what is not summed mostly needs none.
     """
     pinned = _pinned(node)
     others = tuple(x for x in ref.labels if x not in pinned)
-    place = tuple(pinned[x] for x in ref.labels if x in pinned) if others else ()
-    return ref.node, place, others or ref.labels
+    given = sum(constraint.kind == "eq" for constraint in node.constraints)
+    if not others or len(node.inner) <= given:
+        return ref.node, (), ref.labels
+    return ref.node, tuple(pinned[x] for x in ref.labels if x in pinned), others
 
 
 def _rank(node: Product, one: Node, labels: Sequence[Label]) -> tuple[int, int]:

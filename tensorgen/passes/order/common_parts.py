@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from tensorgen.ir.constraints import normal
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Sum, delta
+from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Ref, Sum, delta
 from tensorgen.ir.views import Name, View
 from tensorgen.operators.scalar import infinite
+from tensorgen.operators.stable.match import exponent
 from tensorgen.passes.cost import CostModel
 
 
@@ -77,11 +78,12 @@ def factors(
             _is_read(label, mine) for x in ties for label in x.form.labels
         ):
             continue
-        # A number multiplies once what it multiplied several times.
-        axes = {frozenset(filter(_is_axis, rest(t, k))) for t, k in at.items()}
-        free = free or (not mine and len(axes) == 1)
         every = {*pattern, *filter(_is_axis, left)}
         sizes: dict[Name, Dim] = {**views[first].sizes, **dict(enumerate(node.dims))}
+        if not (node.order or mine):
+            # A number multiplies others once; as part of quotients it costs nothing.
+            rests = (Ref(f, ()) for t in at for f, _ in views[t].factors)
+            free = free or all((exponent(ref) or 0) >= 0 for ref in rests)
         saving = (len(at) - 1) * cost.size(sizes[x] for x in every)
         outside = View()
         shared = [x if _is_axis(x) else ("shared", a) for a, x in enumerate(pattern)]
