@@ -162,7 +162,7 @@ class _Task:
 
     def says_again(self, within: Collection[str]) -> bool:
         """Whether much of what the first function does stands in others as well."""
-        first, *others = (name for name in self.asked if name not in within)
+        _, *others = (name for name in self.asked if name not in within)
         return any(self.lines_before([x]) > LINES_AT_A_GLANCE for x in others)
 
     def is_as_good(self, name: str, other: str, way: _Way | None = None) -> bool:
