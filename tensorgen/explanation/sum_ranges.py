@@ -30,6 +30,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.index_notation import FormulaPrinter
+from tensorgen.operators.named_norms import NamedNorms
 from tensorgen.operators.told_places import ELSEWHERE, tied_axes
 
 SPACE = "\N{OPEN BOX}"
@@ -112,7 +113,10 @@ def _mentioned(
 ) -> list[tuple[str, Node]]:
     """The named values that formulas of roots rest on, those of these included."""
     starts = [child for root in roots for child in children(root)]
-    found = (x for x in reversed(topological(starts)) if x in names)
+    norms = NamedNorms(names)
+    below = reversed(topological(starts))
+    every = dict.fromkeys(x if x in names else norms.below(x) for x in below)
+    found = (x for x in every if x is not None)
     rows = ((names[x], x) for x in found if not isinstance(x, Input))
     return [(name, node) for name, node in rows if name not in own]
 

@@ -154,7 +154,7 @@ def notation(expr: str, **shapes: str) -> str | None:
         ("outer(u, v)", {"u": "m", "v": "n"}, "outer(u, v)"),
         ("trace(A)", {"A": "n, n"}, "trace(A)"),
         ("sum(A * B)", {"A": "m, n", "B": "m, n"}, "sum(A * B)"),
-        ("v @ A @ v", {"A": "n, n", "v": "n"}, "v @ A.T @ v"),
+        ("v @ A @ v", {"A": "n, n", "v": "n"}, "v @ A @ v"),
         ("v**2 / w", {"v": "n", "w": "n"}, "v**2 / w"),
         ("inv(A) @ v", {"A": "n, n", "v": "n"}, "inv(A) @ v"),
         ("A + diag(v)", {"A": "n, n", "v": "n"}, "A + diag(v)"),
