@@ -17,6 +17,7 @@ from tensorgen.operators.matrix_terms import (
     Symbol,
     Term,
     Terms,
+    Turned,
     gathered,
     multiplied,
     parts_of,
@@ -25,8 +26,10 @@ from tensorgen.operators.matrix_terms import (
     term,
     turned,
     turned_chain,
+    turned_inside,
     turns,
     upright,
+    without_content,
 )
 
 Chain = tuple[Expression, ...]
@@ -39,7 +42,7 @@ def product(factors: Sequence[Expression], dims: Dims) -> Expression:
     """Return the product of a chain, in which rows stand for turned vectors."""
     coefficient, powers, chain = ONCE, list[Power](), list[Expression]()
     for x in factors:
-        own = parts_of(_without_content(x))
+        own = parts_of(without_content(x))
         coefficient *= own.coefficient
         powers += own.powers
         chain += own.factors
@@ -56,7 +59,8 @@ def product(factors: Sequence[Expression], dims: Dims) -> Expression:
 
 
 def _summands(x: Expression) -> tuple[Expression, ...]:
-    return x.terms if isinstance(x, Terms) else ()
+    whole = turned_inside(x.inner) if isinstance(x, Turned) else x
+    return whole.terms if isinstance(whole, Terms) else ()
 
 
 def _collapsing(chain: Chain) -> int | None:
@@ -115,38 +119,12 @@ def _better(*chains: Chain) -> Chain:
     return min(chains, key=lambda own: sum(map(turns, own)))
 
 
-def _without_content(x: Expression) -> Expression:
-    """A sum as a number and scalars, which all its terms have, times the rest."""
-    vector = x.vector if isinstance(x, Row) else x
-    if not isinstance(vector, Terms) or not all(y.dims for y in vector.terms):
-        return x
-    rows = [parts_of(y) for y in vector.terms]
-    size = abs(rows[0].coefficient)
-    factor = size if all(abs(row.coefficient) == size for row in rows) else ONCE
-    if all(row.coefficient < 0 for row in rows):
-        factor = -factor
-    common = [p for p in rows[0].powers if all(p in row.powers for row in rows)]
-    if factor == 1 and not common:
-        return x
-    inside = [
-        term(
-            row.coefficient / factor,
-            [p for p in row.powers if p not in common],
-            row.factors,
-            row.dims,
-        )
-        for row in rows
-    ]
-    whole = term(factor, common, (Terms(tuple(inside), vector.dims),), vector.dims)
-    return Row(whole) if isinstance(x, Row) else whole
-
-
 # Inverses
 
 
 def inverse(x: Expression) -> Expression:
     """Return the inverse of a matrix: scalars stand outside, and transposes."""
-    own = parts_of(_without_content(x))
+    own = parts_of(without_content(x))
     bare = term(ONCE, (), own.factors, own.dims)
     if own.coefficient == 0:
         own, bare = parts_of(x), x
@@ -224,9 +202,9 @@ def _terms(x: Expression) -> Iterator[Term]:
     own = parts_of(x)
     inside = [*own.factors, *(base for base, e in own.powers if e == 1)]
     count = len(own.factors) + len(own.powers)
-    whole = inside[0] if len(inside) == count == 1 else None
-    if isinstance(whole, Terms) and abs(own.coefficient) == 1:
-        yield from (parts_of(scaled(own.coefficient, y)) for y in whole.terms)
+    summands = _summands(inside[0]) if len(inside) == count == 1 else ()
+    if summands and abs(own.coefficient) == 1:
+        yield from (parts_of(scaled(own.coefficient, y)) for y in summands)
     else:
         yield own
 
@@ -302,7 +280,7 @@ def dot(left: Expression, right: Expression) -> Expression:
 
 def trace(x: Expression) -> Expression:
     """Return the trace of a matrix, read from where it has the fewest transposes."""
-    own = parts_of(x)
+    own = parts_of(without_content(x))
     scale = Term(own.coefficient, own.powers, (), ())
     return multiplied(scale, _trace(own.factors))
 
@@ -326,7 +304,7 @@ def _rotations(chain: Chain) -> Iterator[Chain]:
 
 def total(x: Expression) -> Expression:
     """Return the sum of all entries."""
-    own = parts_of(x)
+    own = parts_of(without_content(x))
     scale = Term(own.coefficient, own.powers, (), ())
     return multiplied(scale, _total(term(ONCE, (), own.factors, own.dims)))
 

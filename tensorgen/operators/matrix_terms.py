@@ -93,6 +93,18 @@ class Diagonal:
     dims: Dims
 
 
+@dataclass(frozen=True)
+class Turned:
+    """The transpose of a sum or of an entrywise product, where that is shorter."""
+
+    inner: Expression
+
+    @property
+    def dims(self) -> Dims:
+        """Those of what is turned, in reverse."""
+        return self.inner.dims[::-1]
+
+
 Power = tuple["Expression", Fraction]
 """A base and its exponent."""
 
@@ -138,7 +150,9 @@ class Terms(_ByKey):
         return frozenset(self.terms)
 
 
-Expression = Symbol | Applied | Row | Spread | Diagonal | Entrywise | Term | Terms
+Expression = (
+    Symbol | Applied | Row | Spread | Diagonal | Turned | Entrywise | Term | Terms
+)
 
 
 # Transposes
@@ -155,15 +169,27 @@ def turned(x: Expression) -> Expression:
             return replace(x, dims=x.dims[::-1], is_turned=not x.is_turned)
         case Spread(vector=vector, axis=axis):
             return Spread(vector, 1 - axis, x.dims[::-1])
+        case Entrywise() | Terms():
+            inside = turned_inside(x)
+            return inside if turns(inside) <= turns(x) + 1 else Turned(x)
+        case Turned(inner=inner):
+            return inner
+        case Term():
+            return replace(x, factors=turned_chain(x.factors), dims=x.dims[::-1])
+        case Diagonal() | Row():
+            return x
+
+
+def turned_inside(x: Expression) -> Expression:
+    """Return the transpose of a sum or of an entrywise product, term by term."""
+    match x:
         case Entrywise(powers=powers):
             sides = tuple((turned(base), e) for base, e in powers)
             return Entrywise(sides, x.dims[::-1])
-        case Term():
-            return replace(x, factors=turned_chain(x.factors), dims=x.dims[::-1])
         case Terms(terms=terms):
             return Terms(tuple(map(turned, terms)), x.dims[::-1])
-        case Diagonal() | Row():
-            return x
+        case _:
+            return turned(x)
 
 
 def turned_chain(factors: Sequence[Expression]) -> tuple[Expression, ...]:
@@ -188,6 +214,8 @@ def turns(x: Expression) -> int:
             return is_turned + sum(map(turns, args))
         case Row(vector=vector) | Spread(vector=vector) | Diagonal(vector=vector):
             return turns(vector)
+        case Turned(inner=inner):
+            return turns(inner) + 1
         case Entrywise(powers=powers):
             return sum(turns(base) for base, _ in powers)
         case Term(powers=powers, factors=factors):
@@ -286,11 +314,37 @@ def gathered(powers: Iterable[Power]) -> tuple[Power, ...]:
     return tuple((base, e) for (base, _), e in found.items())
 
 
+def without_content(x: Expression) -> Expression:
+    """A sum as a number and scalars, which all its terms have, times the rest."""
+    vector = x.vector if isinstance(x, Row) else x
+    if not isinstance(vector, Terms) or not all(y.dims for y in vector.terms):
+        return x
+    rows = [parts_of(y) for y in vector.terms]
+    size = abs(rows[0].coefficient)
+    factor = size if all(abs(row.coefficient) == size for row in rows) else ONCE
+    if all(row.coefficient < 0 for row in rows):
+        factor = -factor
+    common = [p for p in rows[0].powers if all(p in row.powers for row in rows)]
+    if factor == 1 and not common:
+        return x
+    inside = [
+        term(
+            row.coefficient / factor,
+            [p for p in row.powers if p not in common],
+            row.factors,
+            row.dims,
+        )
+        for row in rows
+    ]
+    whole = term(factor, common, (Terms(tuple(inside), vector.dims),), vector.dims)
+    return Row(whole) if isinstance(x, Row) else whole
+
+
 def entrywise(factors: Sequence[Expression]) -> Expression:
     """Return the product of vectors, or of matrices, entry by entry."""
     coefficient, scalars, inside = ONCE, list[Power](), list[Power]()
     for x in factors:
-        own = parts_of(x)
+        own = parts_of(without_content(x))
         coefficient *= own.coefficient
         scalars += own.powers
         bare = term(ONCE, (), own.factors, own.dims)

@@ -23,6 +23,7 @@ from tensorgen.operators.matrix_terms import (
     Symbol,
     Term,
     Terms,
+    Turned,
     parts_of,
     turned,
     turned_chain,
@@ -65,6 +66,8 @@ def written(x: Expression) -> Text:
             return f"{tight(vector, ATOM)}[:, None]", ATOM
         case Diagonal(vector=vector):
             return f"diag({written(vector)[0]})", ATOM
+        case Turned(inner=inner):
+            return f"{tight(inner, ATOM)}.T", ATOM
         case Entrywise(powers=powers):
             return _times(Fraction(1), powers, None)
         case Term():
@@ -134,10 +137,8 @@ def _chain(factors: Sequence[Expression]) -> Text:
 
 def _sum(terms: Sequence[Expression]) -> str:
     """Terms with their signs, what is subtracted last; `A` before `A.T`."""
-    text, mirrored = "", {turned(x) for x in terms} == {*terms}
-    for x in sorted(
-        terms, key=lambda x: (parts_of(x).coefficient < 0, mirrored and turns(x))
-    ):
+    text = ""
+    for x in sorted(_paired(terms), key=lambda x: parts_of(x).coefficient < 0):
         own = parts_of(x)
         if is_negative := own.coefficient < 0:
             positive = Term(-own.coefficient, own.powers, own.factors, own.dims)
@@ -148,3 +149,14 @@ def _sum(terms: Sequence[Expression]) -> str:
         sign = "-" if is_negative else "+"
         text += f" {sign} {body}" if text else "-" * is_negative + body
     return text
+
+
+def _paired(terms: Sequence[Expression]) -> list[Expression]:
+    """The same terms; of two that mirror one another that first which is shorter."""
+    found = list(terms)
+    for k, x in enumerate(terms):
+        mirror = turned(x)
+        if mirror in found[k + 1 :] and turns(mirror) < turns(x):
+            at = found.index(mirror)
+            found[k], found[at] = mirror, x
+    return found
