@@ -15,7 +15,6 @@ from tensorgen.explanation.sum_ranges import SPACE, Equation
 from tensorgen.explanation.told_statements import kernel_rows, kernels_of, lines
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import entries
-from tensorgen.operators.matrix_notation import matrix_notation
 from tensorgen.prices.thresholds import assumed
 
 _INDENT = "    "
@@ -77,13 +76,8 @@ def equation_rows(told: Equation) -> list[str]:
 
 def matrix_rows(subject: Subject) -> list[str]:
     """The formulas in matrix notation, of those that have one."""
-    parts = {name for name, _ in subject.formulas} | {*subject.names.values()}
-    found = []
-    for told in subject.equations:
-        if told.name in parts:
-            text = matrix_notation(told.node, subject.names, [told.name])
-            found += equation(f"{told.name} = {text}", "") if text is not None else []
-    return found
+    found = subject.in_matrices
+    return [row for name, text in found for row in equation(f"{name} = {text}", "")]
 
 
 def structure_rows(subject: Subject) -> list[str]:

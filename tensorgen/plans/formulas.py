@@ -31,15 +31,24 @@ from tensorgen.structure.stored import as_compressed
 
 def formulas_of(plan: Plan, names: Mapping[Node, str]) -> Iterator[Node]:
     """Roots as their formulas say them, or as computed where only that has names."""
+    return (first for first, *_ in forms_of(plan, names))
+
+
+def forms_of(plan: Plan, names: Mapping[Node, str]) -> Iterator[tuple[Node, ...]]:
+    """The formula of each root, and the root as computed where that is all of it.
+
+    What names more of what has names comes first.
+    """
     said = _said([*plan.formulas, *plan.roots], names)
     for formula, tensor, part in zip(
         plan.formulas, as_compressed(plan.tensors), plan.parts, strict=True
     ):
         if tensor is not None and not tensor.is_dense:
-            yield formula
+            yield (formula,)
         else:
             (computed,) = part
-            yield computed if said[computed] - said[formula] else formula
+            is_named = said[computed] - said[formula]
+            yield (computed, formula) if is_named else (formula, computed)
 
 
 def shortest(
