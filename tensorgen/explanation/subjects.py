@@ -36,6 +36,10 @@ Step = tuple[Law, Plan, Plan]
 """A pass, the plan before it and that after it."""
 
 
+SHORTER = 0.75
+"""How much shorter what is computed must be than its formula, to be shown for it."""
+
+
 class UnknownFunctionError(Exception):
     """There is no function of that name."""
 
@@ -87,7 +91,7 @@ class Subject:
 
     @cached_property
     def in_matrices(self) -> list[tuple[str, str]]:
-        """Names of formulas and the shortest matrix notation of each that has one."""
+        """Names of formulas and the matrix notation of each that has one."""
         parts = {name for name, _ in self.formulas} | {*self.names.values()}
         found = []
         for told in self.equations:
@@ -95,7 +99,9 @@ class Subject:
             texts = [matrix_notation(x, self.names, [told.name]) for x in forms]
             known = [text for text in texts if text is not None]
             if told.name in parts and known:
-                found.append((told.name, min(known, key=len)))
+                best = min(known, key=len)
+                is_clearer = len(best) < SHORTER * len(known[0])
+                found.append((told.name, best if is_clearer else known[0]))
         return found
 
     def costs(self, form: Form) -> tuple[Dim, Dim]:

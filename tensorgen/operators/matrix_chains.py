@@ -191,7 +191,7 @@ def added(terms: Sequence[Expression], dims: Dims) -> Expression:
         base = Term(ONCE, row.powers, row.factors, row.dims)
         totals[base] = totals.get(base, Fraction(0)) + row.coefficient
     left = [Term(c, x.powers, x.factors, x.dims) for x, c in totals.items() if c]
-    left = _symmetrized(left) or [Term(Fraction(0), (), (), ())]
+    left = _symmetrized(left) or [Term(Fraction(0), (), (), dims)]
     found = [term(x.coefficient, x.powers, x.factors, x.dims) for x in left]
     is_alone = len(found) == 1 and found[0].dims == dims
     return found[0] if is_alone else Terms(tuple(found), dims)

@@ -7,7 +7,7 @@ alone. What has more than two axes, or has none of these forms, has no matrix no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from tensorgen.ir.aliases import Aliases
@@ -137,18 +137,49 @@ class _Writer:
     def product(self, node: Product) -> Expression:
         solved, constraints = solved_labels(node)
         same = _diagonal(node, constraints)
-        parts = [self.factor(ref, solved, node.sizes) for ref in node.factors]
-        if same is not None:
-            first, second = same
-            parts = [part.renamed({second: first}) for part in parts]
-        sizes = dict(enumerate(node.sizes))
-        work = Parts(parts, node.coefficient, sizes)
-        work.contract(
-            [x for x in range(node.order, len(node.sizes)) if x not in solved]
-        )
-        if same is None:
-            return work.laid_out(range(node.order))
-        return work.diagonal(same[0])
+        out = range(node.order)
+        rows = []
+        for scale, factors, sizes in self.apart(
+            node.coefficient, node.factors, node.sizes
+        ):
+            parts = [self.factor(ref, solved, sizes) for ref in factors]
+            if same is not None:
+                first, second = same
+                parts = [part.renamed({second: first}) for part in parts]
+            work = Parts(parts, scale, dict(enumerate(sizes)))
+            work.contract([x for x in range(node.order, len(sizes)) if x not in solved])
+            rows.append(work.laid_out(out) if same is None else work.diagonal(same[0]))
+        return added(rows, node.dims)
+
+    def apart(
+        self, scale: Fraction, factors: tuple[Ref, ...], sizes: tuple[Dim, ...]
+    ) -> Iterator[tuple[Fraction, tuple[Ref, ...], tuple[Dim, ...]]]:
+        """Multiply out what has three axes: products of what is left may have two."""
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise NoMatrixError
+        for k, use in enumerate(factors):
+            if use.node.order < 3 or self.is_named(use.node):
+                continue
+            rest = (*factors[:k], *factors[k + 1 :])
+            match use.node:
+                case Sum(terms=terms):
+                    for one in terms:
+                        own = (*rest, one.ref.under(use))
+                        yield from self.apart(scale * one.coefficient, own, sizes)
+                    return
+                case Product(factors=inside, constraints=(), inner=inner):
+                    fresh = range(len(sizes), len(sizes) + len(inner))
+                    whole = Ref(use.node, (*use.labels, *fresh))
+                    own = (*rest, *(ref.under(whole) for ref in inside))
+                    more = scale * use.node.coefficient
+                    yield from self.apart(more, own, (*sizes, *inner))
+                    return
+        yield scale, factors, sizes
+
+    def is_named(self, node: Node) -> bool:
+        """Whether a value has a name, in another form perhaps."""
+        return node in self.names or self.aliases.find(node) is not None
 
     def factor(
         self, ref: Ref, solved: Mapping[Label, Affine], sizes: Sequence[Dim]

@@ -258,6 +258,9 @@ def term(
 ) -> Expression:
     """Return a term, or what it is without it where there is nothing to multiply."""
     own = tuple(powers)
+    if coefficient == 0 and dims:
+        sides = f"({', '.join(map(str, dims))})" if len(dims) > 1 else str(dims[0])
+        return Symbol(f"zeros({sides})", dims, is_symmetric=dims == dims[::-1])
     if coefficient == 1 and not own and len(factors) == 1:
         return factors[0]
     if coefficient == 1 and not factors and len(own) == 1 and own[0][1] == 1:

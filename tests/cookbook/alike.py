@@ -43,9 +43,7 @@ def same(
 ) -> bool:
     """Whether texts agree; `orders` has the number of axes of each name."""
     reader = _Reader(orders, symmetric, out)
-    first, second = (
-        reader.terms(ast.parse(x, mode="eval").body) for x in (one, other)
-    )
+    first, second = (reader.terms(ast.parse(x, mode="eval").body) for x in (one, other))
     return first == second
 
 
@@ -61,10 +59,11 @@ class _Reader:
             case ast.Name(id=name):
                 return self.orders[name]
             case ast.Call(func=ast.Name(id=name), args=[x, *_]):
-                found = {"eye": 2, "outer": 2, **dict.fromkeys(SCALARS, 0)}
                 if name == "ones":
                     return len(x.elts) if isinstance(x, ast.Tuple) else 1
-                return found.get(name, 3 - self.order(x) if name == "diag" else self.order(x))
+                found = {"eye": 2, "outer": 2, **dict.fromkeys(SCALARS, 0)}
+                turned = 3 - self.order(x) if name == "diag" else self.order(x)
+                return found.get(name, turned)
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
                 return self.order(left) + self.order(right) - 2
             case ast.BinOp(left=left, right=right):
@@ -83,7 +82,9 @@ class _Reader:
             case ast.BinOp(left=left, op=ast.Add(), right=right):
                 return _sum(self.terms(left), self.terms(right))
             case ast.BinOp(left=left, op=ast.Sub(), right=right):
-                return _sum(self.terms(left), self.terms(ast.UnaryOp(ast.USub(), right)))
+                return _sum(
+                    self.terms(left), self.terms(ast.UnaryOp(ast.USub(), right))
+                )
             case ast.Attribute(value=x):
                 return self.turned(self.terms(x))
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -55,30 +55,32 @@ class Row:
     right: str
 
 
+def known(identity: Identity, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what texts may name: arguments, sizes, local values and the value f."""
+    found = {**FUNCTIONS, **arguments}
+    for name, (dims, _) in identity.declared.items():
+        found |= dict(zip(dims, np.shape(found[name]), strict=True))
+    for local in identity.where.splitlines():
+        name, text = local.split(" = ")
+        found[name] = eval(text, found)  # ours, as all texts of the table
+    return found | {"f": eval(identity.expr, found)}
+
+
 def _read(line: str) -> Row:
-    number, inputs, expr, derivative, right, *locals_ = map(str.strip, line.split("|"))
+    number, inputs, expr, derivative, right, *where = map(str.strip, line.split("|"))
     kind, _, wrt = derivative.partition(" ")
-    where = [x.strip() for text in locals_ for x in text.split(";")]
     names = [*declared(inputs)]
     names += [f"d{x.strip()}" for x in wrt.split(",")] if kind == "jvp" else []
 
-    def known(values: tuple[Any, ...]) -> dict[str, Any]:
-        found = {**FUNCTIONS, **dict(zip(names, values, strict=False))}
-        for name, (dims, _) in declared(inputs).items():
-            found |= dict(zip(dims, np.shape(found[name]), strict=True))
-        for name, text in (x.split(" = ") for x in where):
-            found[name] = eval(text, found)  # ours, as all texts of the table
-        return found
-
     def function(*values: Any) -> Any:
-        return eval(expr, known(values))
+        return known(own, dict(zip(names, values, strict=False)))["f"]
 
     def closed(*values: Any) -> Any:
-        found = known(values)
-        return eval(right, found | {"f": eval(expr, found)})
+        return eval(right, known(own, dict(zip(names, values, strict=True))))
 
-    own = Identity(number, inputs, expr, wrt, closed, function, KINDS[kind])
-    return Row(replace(own, where="\n".join(where)), right)
+    local = "\n".join(x.strip() for text in where for x in text.split(";"))
+    own = Identity(number, inputs, expr, wrt, closed, function, KINDS[kind], local)
+    return Row(own, right)
 
 
 _LINES = Path(__file__).with_name("gradients.txt").read_text("utf-8").splitlines()
