@@ -16,6 +16,7 @@ from tensorgen.explanation.report import matrix_rows
 from tensorgen.explanation.subjects import explained
 from tests.cookbook.alike import same
 from tests.cookbook.gradients import GRADIENTS, Row, known
+from tests.sampled import sampled
 
 MULTIPLIED_OUT = (
     # outer(M @ u, v) for M u v', and (B + B.T) @ X for B X + B' X
@@ -26,18 +27,28 @@ MULTIPLIED_OUT = (
 OTHERS = ("55", "56")
 """Rows that are something else: pseudo-inverses are not recognised."""
 
+ENDINGS = {
+    "gradient": "grad",
+    "jacobian": "jac",
+    "dense_hessian": "hess_dense",
+    "jvp": "jvp",
+}
 ROOT = re.compile(r"(?:grad|tangent|hess|jac) = ")
 
 
 def shown(row: Row) -> str:
     """The derivative in matrix notation."""
-    told = explained(Source("spec.yaml", row.identity.spec()), in_all_modes=False)
-    lines = re.sub(r"\n +", " ", "\n".join(matrix_rows(told.subjects[1]))).split("\n")
+    function = f"f_{ENDINGS[row.identity.gives]}"
+    source = Source("spec.yaml", row.identity.spec())
+    (subject,) = explained(source, function, in_all_modes=False).subjects
+    lines = re.sub(r"\n +", " ", "\n".join(matrix_rows(subject))).split("\n")
     (text,) = (ROOT.sub("", x) for x in lines if ROOT.match(x))
     return text
 
 
-@pytest.mark.parametrize("row", GRADIENTS, ids=lambda row: row.identity.number)
+@pytest.mark.parametrize(
+    "row", sampled(GRADIENTS, 2), ids=lambda row: row.identity.number
+)
 def test_a_derivative_reads_as_in_the_matrix_cookbook(row: Row) -> None:
     text, identity = shown(row), row.identity
     rng = np.random.default_rng(5)
