@@ -1,7 +1,9 @@
 """Formulas in index notation, in which every sum says from where to where.
 
-A delta or an indicator that a summed index stands in limits its range: what is left is
-`sum_{k=max(0, i - 5)}^{min(n - 1, i + 2)}`, as Urban and van der Smagt write it
+A summed index that an equation fixes is replaced by what fixes it, and a condition says
+where that is in range: `x[i - 1] * [0 < i]`. What holds for places in brackets alone has
+no entry elsewhere, and is zero there. Other deltas and indicators limit the ranges of
+sums, `sum_{k=max(0, i - 5)}^{min(n - 1, i + 2)}`, as Urban and van der Smagt write it
 (Automatic differentiation for tensor algebras, 2017).
 
 Signs of summation are marked, so that formulas can be read again without guessing
@@ -17,7 +19,7 @@ from dataclasses import dataclass
 
 from tensorgen.ir.constraints import Ranges, looked_up, solved
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.index_text import Index, combine, solved_labels, subscript
+from tensorgen.ir.index_text import Index, combine, one_points, solved_labels, subscript
 from tensorgen.ir.nodes import (
     Affine,
     Constraint,
@@ -138,8 +140,10 @@ class _RangePrinter(FormulaPrinter):
         return Equation(name, indices, node.dims, self.body(node, at), node, fixed)
 
     def fixed(self, node: Product) -> tuple[dict[Label, Affine], list[Constraint]]:
-        """What fixes summed labels in range; the others have ranges of one place."""
-        return solved_labels(node)
+        """What fixes summed labels, and what says that it is in range."""
+        found, constraints = solved_labels(node)
+        checks, constraints = one_points(node, found, constraints)
+        return found, [*constraints, *checks]
 
     def signs(
         self,
