@@ -7,7 +7,7 @@ statements, in the picture. Rules of style do that; there is no script.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape as escaped
 from textwrap import dedent
 
@@ -16,8 +16,10 @@ from tensorgen.emit.kernels import named
 from tensorgen.emit.text import escape
 from tensorgen.explanation.dag import dag_of
 from tensorgen.explanation.drawing import MOST_VERTICES, picture
-from tensorgen.explanation.formula_tree import left_side, read
+from tensorgen.explanation.formula_tree import Name, Tree, left_side, read
+from tensorgen.explanation.latex import aligned
 from tensorgen.explanation.mathml import mathml
+from tensorgen.explanation.matrix_tree import matrix_tree
 from tensorgen.explanation.report import (
     cost_rows,
     matrix_rows,
@@ -107,10 +109,10 @@ def _section(
         f"<p>{_coded(summary(subject.function))}</p>",
         _paragraph(subject.function.doc) if first else "",
         '<div class="both"><div>',
+        *_matrices(subject, parts),
         "<h3>Formula</h3>",
-        *(_equation(e, parts) for e in subject.equations),
+        _block(subject, False, [_equation(e, parts) for e in subject.equations]),
         *(f"<p>{escaped(x)}: too long to be shown</p>" for x in subject.unreadable),
-        *_texts("In matrices", matrix_rows(subject)),
         *_texts("Structure", structure_rows(subject)),
         *_texts(f"Cost{sizes_title(subject)}", cost_rows(subject)),
         "<h3>Flops by the order of the chain rule</h3>",
@@ -127,12 +129,35 @@ def _section(
     return named("\n".join(row for row in rows if row), kernels)
 
 
+def _matrices(subject: Subject, parts: Mapping[str, str]) -> list[str]:
+    """The formulas in matrix notation, typeset, and as NumPy has them."""
+    found = [
+        _displayed(Name(name), matrix_tree(x), parts)
+        for name, x in subject.in_matrices.items()
+    ]
+    rows = [f'<div class="eq wide">{math}</div>' for math in found]
+    title, *texts = _texts("In matrices", matrix_rows(subject)) or [""]
+    return [title, _block(subject, True, rows), *texts] if rows else []
+
+
+def _block(subject: Subject, in_matrices: bool, rows: Sequence[str]) -> str:
+    """Equations with their LaTeX, which `tensorgen play` offers to copy."""
+    text = escaped(aligned(subject, in_matrices))
+    return "\n".join([f'<div data-latex="{text}">', *rows, "</div>"]) if rows else ""
+
+
+def _displayed(
+    left: Tree, right: Tree, parts: Mapping[str, str], more: str = ""
+) -> str:
+    body = f"{mathml(left, parts)}<mo>=</mo>{mathml(right, parts)}{more}"
+    return f'<math display="block"><mrow>{body}</mrow></math>'
+
+
 def _equation(told: Equation, parts: Mapping[str, str]) -> str:
     left = left_side(told)
     known = {x: part for x, part in parts.items() if x not in told.indices}
-    body = f"{mathml(left, known)}<mo>=</mo>{mathml(read(told.body), known)}"
-    body += f"<mtext>{ELSEWHERE}</mtext>" * told.tied
-    math = f'<math display="block"><mrow>{body}</mrow></math>'
+    more = f"<mtext>{ELSEWHERE}</mtext>" * told.tied
+    math = _displayed(left, read(told.body), known, more)
     ranges = escaped(told.ranges.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
     ranges = f"<small>for {ranges}</small>" if told.dims else ""
     return f'<div class="eq wide">{math}{ranges}</div>'

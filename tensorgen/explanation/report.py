@@ -15,6 +15,7 @@ from tensorgen.explanation.sum_ranges import SPACE, Equation
 from tensorgen.explanation.told_statements import kernel_rows, kernels_of, lines
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import entries
+from tensorgen.operators.matrix_text import written
 from tensorgen.prices.thresholds import assumed
 
 _INDENT = "    "
@@ -76,8 +77,8 @@ def equation_rows(told: Equation) -> list[str]:
 
 def matrix_rows(subject: Subject) -> list[str]:
     """The formulas in matrix notation, of those that have one."""
-    found = subject.in_matrices
-    return [row for name, text in found for row in equation(f"{name} = {text}", "")]
+    texts = (f"{name} = {written(x)[0]}" for name, x in subject.in_matrices.items())
+    return [row for text in texts for row in equation(text, "")]
 
 
 def structure_rows(subject: Subject) -> list[str]:

@@ -21,7 +21,9 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import Program, program_of, requested
-from tensorgen.operators.matrix_notation import matrix_notation
+from tensorgen.operators.matrix_notation import matrix_form
+from tensorgen.operators.matrix_terms import Expression
+from tensorgen.operators.matrix_text import written
 from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.plans.build_module import ModuleBuilder
@@ -90,18 +92,19 @@ class Subject:
         return equations(self.formulas, self.names)
 
     @cached_property
-    def in_matrices(self) -> list[tuple[str, str]]:
-        """Names of formulas and the matrix notation of each that has one."""
+    def in_matrices(self) -> dict[str, Expression]:
+        """Formulas in matrix notation by name, of those that have one."""
         parts = {name for name, _ in self.formulas} | {*self.names.values()}
-        found = []
+        found = {}
         for told in self.equations:
-            forms = [told.node, *self.others.get(told.node, ())]
-            texts = [matrix_notation(x, self.names, [told.name]) for x in forms]
-            known = [text for text in texts if text is not None]
+            nodes = [told.node, *self.others.get(told.node, ())]
+            forms = [matrix_form(x, self.names, [told.name]) for x in nodes]
+            known = [form for form in forms if form is not None]
             if told.name in parts and known:
-                best = min(known, key=len)
-                is_clearer = len(best) < SHORTER * len(known[0])
-                found.append((told.name, best if is_clearer else known[0]))
+                lengths = [len(written(form)[0]) for form in known]
+                is_clearer = min(lengths) < SHORTER * lengths[0]
+                best = lengths.index(min(lengths)) if is_clearer else 0
+                found[told.name] = known[best]
         return found
 
     def costs(self, form: Form) -> tuple[Dim, Dim]:

@@ -1,10 +1,10 @@
 """Formulas in index notation, in which every sum says from where to where.
 
 A summed index that an equation fixes is replaced by what fixes it, and a condition says
-where that is in range: `x[i - 1] * [0 < i]`. What holds for places in brackets alone has
-no entry elsewhere, and is zero there. Other deltas and indicators limit the ranges of
-sums, `sum_{k=max(0, i - 5)}^{min(n - 1, i + 2)}`, as Urban and van der Smagt write it
-(Automatic differentiation for tensor algebras, 2017).
+where that is in range: `x[i - 1] * [0 < i]` is zero where there is no entry. Other
+deltas and indicators limit the ranges of sums, as Urban and van der Smagt write it:
+`sum_{k=max(0, i - 5)}^{min(n - 1, i + 2)}` (Automatic differentiation for tensor
+algebras, 2017).
 
 Signs of summation are marked, so that formulas can be read again without guessing
 (`formula_tree.py`): `sum_k⟨low…high⟩`, with another character for each space inside.

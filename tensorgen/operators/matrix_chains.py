@@ -14,6 +14,7 @@ from tensorgen.operators.matrix_terms import (
     Expression,
     Power,
     Row,
+    Spread,
     Symbol,
     Term,
     Terms,
@@ -49,13 +50,32 @@ def product(factors: Sequence[Expression], dims: Dims) -> Expression:
     short = without_inverses(tuple(chain))
     if (at := _collapsing(short)) is not None:
         scale = Term(coefficient, tuple(powers), (), ())
-        rows = [(*short[:at], x, *short[at + 1 :]) for x in _summands(short[at])]
-        return added([multiplied(scale, product(row, dims)) for row in rows], dims)
+        whole = [_whole(x, short[at].dims) for x in _summands(short[at])]
+        rows = [product([*short[:at], x, *short[at + 1 :]], dims) for x in whole]
+        return added([multiplied(scale, row) for row in rows], dims)
     left, forms = _apart(short)
     powers += [(one, ONCE) for one in forms]
     if dims and not left:
         left = (identity(dims[0]),)
     return term(coefficient, gathered(powers), left, dims)
+
+
+def _whole(x: Expression, dims: Dims) -> Expression:
+    """What is added to a matrix, as one: the same in all rows, or columns, or both."""
+    match x:
+        case Spread(vector=vector, axis=axis):
+            sides = [vector, ones(dims[1])] if axis == 0 else [ones(dims[0]), vector]
+        case _ if not x.dims:
+            sides = [ones(dim) for dim in dims]
+            return multiplied(x, product([sides[0], Row(sides[1])], dims))
+        case _:
+            return x
+    return product([sides[0], Row(sides[1])], dims)
+
+
+def ones(dim: Dim) -> Symbol:
+    """Return a vector of ones."""
+    return Symbol(f"ones({dim})", (dim,))
 
 
 def _summands(x: Expression) -> tuple[Expression, ...]:
@@ -111,6 +131,9 @@ def _apart(chain: Chain) -> tuple[Chain, list[Expression]]:
 def form(chain: Chain) -> Expression:
     """Return the scalar from a row to a column, read in the better direction."""
     middle = tuple(x for x in chain if not _is_identity(x))
+    first, last = turned_chain(middle[:1])[0], middle[-1]
+    if len(middle) == 2 and ones(last.dims[0]) in (first, last):
+        return total(first if last == ones(last.dims[0]) else last)
     return Term(ONCE, (), _better(middle, turned_chain(middle)), ())
 
 

@@ -70,13 +70,21 @@ def matrix_notation(
 
     Names that are being `defined` do not explain themselves.
     """
+    found = matrix_form(node, names, defined)
+    return None if found is None else written(found)[0]
+
+
+def matrix_form(
+    node: Node, names: Mapping[Node, str], defined: Collection[str] = ()
+) -> Expression | None:
+    """Return the same as an expression."""
     known = {x: name for x, name in names.items() if name not in defined}
     writer = _Writer(known, [x for x in topological([node]) if x in known])
     try:
-        text, _ = written(writer.spelled(node))
+        found = writer.spelled(node)
     except NoMatrixError:
         return None
-    return text if len(text) <= LONGEST else None
+    return found if len(written(found)[0]) <= LONGEST else None
 
 
 class _Writer:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Label
-from tensorgen.operators.matrix_chains import dot, identity, product, total
+from tensorgen.operators.matrix_chains import dot, identity, ones, product, total
 from tensorgen.operators.matrix_terms import (
     ATOM,
     Applied,
@@ -146,21 +146,20 @@ class Parts:
         if not out:
             return self.scaled(number(1))
         if len(out) == 1:
-            return self.scaled(self.with_label(*out) or self.ones(*out))
+            return self.scaled(self.with_label(*out) or ones(*self.dims(*out)))
         matrix = self.with_label(*out)
         rows, columns = map(self.with_label, out)
         if matrix is None:
-            left, right = rows or self.ones(out[0]), columns or self.ones(out[1])
+            left, right = (
+                one or ones(dim)
+                for one, dim in zip((rows, columns), self.dims(*out), strict=True)
+            )
             return self.scaled(product([left, Row(right)], self.dims(*out)))
         before, after = (
             [self.on_diagonal(x, one)] if one is not None else []
             for x, one in zip(out, (rows, columns), strict=True)
         )
         return self.scaled(product([*before, matrix, *after], self.dims(*out)))
-
-    def ones(self, label: Label) -> Expression:
-        """The vector of ones along a label."""
-        return Symbol(f"ones({self.sizes[label]})", self.dims(label))
 
     def diagonal(self, label: Label) -> Expression:
         """A matrix with what is left on its diagonal."""

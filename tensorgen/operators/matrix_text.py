@@ -136,9 +136,9 @@ def _chain(factors: Sequence[Expression]) -> Text:
 
 
 def _sum(terms: Sequence[Expression]) -> str:
-    """Terms with their signs, what is subtracted last; `A` before `A.T`."""
+    """Terms with their signs."""
     text = ""
-    for x in sorted(_paired(terms), key=lambda x: parts_of(x).coefficient < 0):
+    for x in in_order(terms):
         own = parts_of(x)
         if is_negative := own.coefficient < 0:
             positive = Term(-own.coefficient, own.powers, own.factors, own.dims)
@@ -151,12 +151,12 @@ def _sum(terms: Sequence[Expression]) -> str:
     return text
 
 
-def _paired(terms: Sequence[Expression]) -> list[Expression]:
-    """The same terms; of two that mirror one another that first which is shorter."""
+def in_order(terms: Sequence[Expression]) -> list[Expression]:
+    """Terms as one writes them: what is subtracted last, `A` before `A.T`."""
     found = list(terms)
     for k, x in enumerate(terms):
         mirror = turned(x)
         if mirror in found[k + 1 :] and turns(mirror) < turns(x):
             at = found.index(mirror)
             found[k], found[at] = mirror, x
-    return found
+    return sorted(found, key=lambda x: parts_of(x).coefficient < 0)
