@@ -5,6 +5,7 @@
 | `subjects.py`        | the public functions of a spec, compiled, and what is told    |
 | `sum_ranges.py`      | formulas in index notation, with the ranges of their sums     |
 | `formula_tree.py`    | a formula as a tree, for those who lay it out                 |
+| `matrix_tree.py`     | a formula in matrices as such a tree                          |
 | `told_statements.py` | the emitted statements, and which formulas they compute       |
 | `report.py`          | all of it as text                                             |
 | `latex.py`           | formulas as LaTeX                                             |

@@ -98,7 +98,7 @@ class Subject:
         found = {}
         for told in self.equations:
             nodes = [told.node, *self.others.get(told.node, ())]
-            forms = [matrix_form(x, self.names, [told.name]) for x in nodes]
+            forms = [matrix_form(x, self.names, [told.name], True) for x in nodes]
             known = [form for form in forms if form is not None]
             if told.name in parts and known:
                 lengths = [len(written(form)[0]) for form in known]

@@ -75,11 +75,19 @@ def matrix_notation(
 
 
 def matrix_form(
-    node: Node, names: Mapping[Node, str], defined: Collection[str] = ()
+    node: Node,
+    names: Mapping[Node, str],
+    defined: Collection[str] = (),
+    multiply_out: bool = False,
 ) -> Expression | None:
-    """Return the same as an expression."""
+    """Return the same as an expression.
+
+    Where asked to `multiply_out` it looks into values of three axes: products of what
+    is in them may have two. That takes a longer text than telling them by themselves.
+    """
     known = {x: name for x, name in names.items() if name not in defined}
-    writer = _Writer(known, [x for x in topological([node]) if x in known])
+    among = [x for x in topological([node]) if x in known]
+    writer = _Writer(known, among, multiply_out)
     try:
         found = writer.spelled(node)
     except NoMatrixError:
@@ -90,8 +98,11 @@ def matrix_form(
 class _Writer:
     """Writes nodes as expressions, whose axes are those of the node."""
 
-    def __init__(self, names: Mapping[Node, str], among: Sequence[Node]) -> None:
+    def __init__(
+        self, names: Mapping[Node, str], among: Sequence[Node], multiply_out: bool
+    ) -> None:
         self.names = names
+        self.multiply_out = multiply_out
         self.aliases = Aliases(names, among)
         self.symmetry = Symmetry(promised=True)
         self.norms = NamedNorms(names)
@@ -169,6 +180,8 @@ class _Writer:
         for k, use in enumerate(factors):
             if use.node.order < 3 or self.is_named(use.node):
                 continue
+            if not self.multiply_out:
+                raise NoMatrixError
             rest = (*factors[:k], *factors[k + 1 :])
             match use.node:
                 case Sum(terms=terms):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from tensorgen.arrays.statements import bindings, everything
@@ -113,6 +114,8 @@ def results_of(
 
 BRIEF, LONG = 2, 3
 """Lines of an equation that is read at once; of one that others mention, at most."""
+DEEPEST = 4
+"""Brackets inside one another in an equation that is read at once."""
 LONGEST_TERM = 3 * 76
 """The most characters of a term that is not harder to read than the code."""
 
@@ -246,7 +249,7 @@ class Teller:
                 rows = self._equation(name, node, known)
                 if rows and _is_plain(rows):
                     found.append(_Told(rows, words[k:]))
-                    if found[-1].lines <= min(BRIEF, most):
+                    if found[-1].lines <= min(BRIEF, most) and _depth(rows) <= DEEPEST:
                         return found[-1]
         best = min(found, key=lambda own: own.lines, default=_Told([], ()))
         several = len(best.rows) if len(best.rows) > 1 else 0
@@ -306,6 +309,12 @@ def _is_plain(rows: Sequence[str]) -> bool:
     return all(len(line) <= WIDTH - 4 for line in lines) and all(
         len(term) <= LONGEST_TERM for row in rows for term in _terms(row)
     )
+
+
+def _depth(rows: Iterable[str]) -> int:
+    """How many parentheses stand inside one another."""
+    steps = ((c == "(") - (c == ")") for row in rows for c in row)
+    return max(accumulate(steps), default=0)
 
 
 def _terms(text: str) -> Iterator[str]:
