@@ -341,6 +341,8 @@ def _total(x: Expression) -> Expression:
     if len(factors) != 2:
         return Applied("sum", (x,), ())
     first, second = factors
+    if first == second and isinstance(first, Terms):
+        return Applied("sum", (x,), ())
     if len(x.dims) == 1:
         is_simple = isinstance(second, Symbol) and not isinstance(first, Symbol)
         return dot(second, first) if is_simple else dot(first, second)

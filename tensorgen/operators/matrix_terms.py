@@ -303,17 +303,18 @@ def multiplied(scale: Expression, x: Expression) -> Expression:
 def gathered(powers: Iterable[Power]) -> tuple[Power, ...]:
     """Return powers, those above and those below a line of one base as one each.
 
-    `x @ x` beside `norm(x)` is the square of that.
+    `x @ x` beside `norm(x)` is the square of that, and so is `sum(x**2)`.
     """
     found: dict[tuple[Expression, bool], Fraction] = {}
     for base, e in powers:
         place = base, e > 0
         found[place] = found.get(place, Fraction(0)) + e
-    for (base, sign), e in [*found.items()]:
+    for base, sign in [*found]:
         match base:
             case Applied("norm", (x,)) if len(x.dims) == 1:
-                square = Term(ONCE, (), (Row(x), x), ()), sign
-                found[base, sign] = e + 2 * found.pop(square, Fraction(0))
+                entries = Applied("sum", (Entrywise(((x, Fraction(2)),), x.dims),), ())
+                for square in (Term(ONCE, (), (Row(x), x), ()), entries):
+                    found[base, sign] += 2 * found.pop((square, sign), Fraction(0))
     return tuple((base, e) for (base, _), e in found.items())
 
 
