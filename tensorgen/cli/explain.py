@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 @options.mode(f"The order of differentiation; by default {MODES[0]}.")
 @click.option("--latex", "shape", flag_value="latex", help="Print formulas as LaTeX.")
 @click.option(
+    "--matrix",
+    "in_matrices",
+    is_flag=True,
+    help="With --latex: in matrix notation, what has one.",
+)
+@click.option(
     "--dot",
     "shape",
     flag_value="dot",
@@ -49,6 +55,7 @@ def command(
     backend: str,
     mode: str | None,
     shape: str | None,
+    in_matrices: bool,
     blocks: str | None,
     html: str | None,
     svg: str | None,
@@ -62,6 +69,10 @@ def command(
         return _told_of_blocks(
             Voice(quiet, form=form), spec, blocks, mode, allow_external
         )
+    if in_matrices and shape != "latex":
+        raise click.UsageError(
+            "--matrix needs --latex: other outputs have both notations."
+        )
     to_stdout = shape is not None or (html is None and svg is None)
     if form != FORMATS[0] and to_stdout:
         raise click.UsageError(
@@ -73,7 +84,7 @@ def command(
         if told is None:
             sys.exit(WRONG)
         if to_stdout:
-            streams.write(_text(told, shape))
+            streams.write(_text(told, shape, in_matrices))
         if not _write(voice, told, html, svg, force):
             sys.exit(WRONG)
     finally:
@@ -128,7 +139,7 @@ def _explained(
     return None
 
 
-def _text(told: Explained, shape: str | None) -> str:
+def _text(told: Explained, shape: str | None, in_matrices: bool) -> str:
     """What goes to standard output."""
     if shape is None:
         from tensorgen.explanation.report import report
@@ -137,7 +148,7 @@ def _text(told: Explained, shape: str | None) -> str:
     if shape == "latex":
         from tensorgen.explanation.latex import latex
 
-        return latex(told)
+        return latex(told, in_matrices)
     if shape == "dot":
         from tensorgen.explanation.dag import dot
 

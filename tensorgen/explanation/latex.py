@@ -20,8 +20,10 @@ from tensorgen.explanation.formula_tree import (
     left_side,
     read,
 )
+from tensorgen.explanation.matrix_tree import TOP, matrix_tree
 from tensorgen.explanation.subjects import Explained, Subject
 from tensorgen.explanation.sum_ranges import Equation
+from tensorgen.operators.matrix_terms import Expression
 
 GREEK = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota"),
@@ -30,7 +32,20 @@ GREEK = (
     *("Psi", "Omega"),
 )
 SPELLED = {"lam": "lambda"}
-_FUNCTIONS = ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min")
+_SIGNS = {"inf": r"\infty", TOP.text: r"\top"}
+_FUNCTIONS = (
+    "det",
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "max",
+    "min",
+)
 _OPERATORS = {
     "*": r"\,",
     "//": r"\backslash ",
@@ -42,6 +57,8 @@ _OPERATORS = {
     "&": r"\wedge ",
     "|": r"\vee ",
     "^": r"\oplus ",
+    "⊙": r"\odot",
+    "⊘": r"\oslash",
 }
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -56,11 +73,14 @@ _ESCAPES = {
 _BRACKETS = {"(": ("(", ")"), "[": ("[", "]"), "{": (r"\{", r"\}")}
 
 
-def latex(told: Explained) -> str:
-    """Return the formulas of all functions that were asked for."""
+def latex(told: Explained, in_matrices: bool = False) -> str:
+    """Return the formulas of all functions that were asked for.
+
+    They are in index notation, or `in_matrices` those that can be.
+    """
     rows = [f"% {_comment(told.spec.module)}: needs amsmath."]
     for subject, is_first in told.in_turn:
-        rows += ["", *_subject(subject, is_first)]
+        rows += ["", *_subject(subject, is_first, in_matrices)]
     return "\n".join(rows) + "\n"
 
 
@@ -73,15 +93,33 @@ def displayed(told: Explained) -> str:
     return "\n".join(rows)
 
 
-def _subject(subject: Subject, first: bool) -> list[str]:
+def aligned(subject: Subject, in_matrices: bool) -> str:
+    """Return the formulas of a function as one display; nothing where there is none."""
+    known = subject.in_matrices if in_matrices else {}
+    # Parts without names of the user's are of formulas by index alone.
+    whole = {name for name, _ in subject.formulas}
+    named = {e.name for e in subject.equations}
+    if whole <= known.keys():
+        named &= {*whole, *subject.names.values()}
+    told = [
+        _in_matrices(e.name, known[e.name]) if e.name in known else _equation(e)
+        for e in subject.equations
+        if e.name in named
+    ]
+    rows = [r"\begin{align*}", " \\\\\n".join(told), r"\end{align*}"]
+    return "\n".join(rows) if told else ""
+
+
+def _subject(subject: Subject, first: bool, in_matrices: bool) -> list[str]:
     words = summary(subject.function).replace("`", "")
     doc = " ".join((subject.function.doc or "").split()) if first else ""
     text = f"\\paragraph{{{escaped(subject.name)}}} {escaped(words)}"
-    rows = [text, *[escaped(doc)] * bool(doc)]
-    told = [_equation(e) for e in subject.equations]
-    if told:
-        rows += [r"\begin{align*}", " \\\\\n".join(told), r"\end{align*}"]
-    return rows
+    rows = [text, escaped(doc), aligned(subject, in_matrices)]
+    return [row for row in rows if row]
+
+
+def _in_matrices(name: str, x: Expression) -> str:
+    return f"{formula(Name(name))} &= {formula(matrix_tree(x))}"
 
 
 def _equation(told: Equation) -> str:
@@ -124,7 +162,7 @@ def formula(tree: Tree) -> str:
             limits = f"_{{{index}={formula(low)}{more}}}^{{{formula(high)}}}"
             return rf"\sum{limits} {formula(body)}"
         case Unary(operator=operator, operand=operand):
-            sign = r"\neg " if operator == "~" else operator
+            sign = r"\neg " if operator == "~" else _OPERATORS.get(operator, operator)
             return sign + formula(operand)
         case Binary():
             return _binary(tree)
@@ -134,8 +172,8 @@ def _name(text: str) -> str:
     text = SPELLED.get(text, text)
     if text in GREEK:
         return f"\\{text}"
-    if text == "inf":
-        return r"\infty"
+    if text in _SIGNS:
+        return _SIGNS[text]
     letter, digits = text[:1], text[1:]
     if digits.isdigit():
         return f"{letter}_{{{digits}}}"
@@ -152,6 +190,8 @@ def _apply(tree: Apply) -> str:
         return rf"\sqrt{{{inside}}}"
     if tree.function == "abs":
         return rf"\left|{inside}\right|"
+    if tree.function == "norm" and not tree.over:
+        return rf"\left\lVert {inside}\right\rVert"
     known = tree.function in _FUNCTIONS
     name = (
         f"\\{tree.function}" if known else rf"\operatorname{{{escaped(tree.function)}}}"

@@ -119,6 +119,8 @@ class _Writer:
             return f"<msqrt>{inside}</msqrt>"
         if tree.function == "abs":
             return f"<mrow><mo>|</mo>{inside}<mo>|</mo></mrow>"
+        if tree.function == "norm" and not tree.over:
+            return f"<mrow><mo>‖</mo>{inside}<mo>‖</mo></mrow>"
         name = f"<mi>{escape(tree.function)}</mi>"
         if tree.over:
             name = f"<msub>{name}<mi>{escape(tree.over)}</mi></msub>"

@@ -7,7 +7,7 @@ statements, in the picture. Rules of style do that; there is no script.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape as escaped
 from textwrap import dedent
 
@@ -16,7 +16,10 @@ from tensorgen.emit.kernels import named
 from tensorgen.emit.text import escape
 from tensorgen.explanation.dag import dag_of
 from tensorgen.explanation.drawing import MOST_VERTICES, picture
-from tensorgen.explanation.mathml import equation_mathml
+from tensorgen.explanation.formula_tree import Name
+from tensorgen.explanation.latex import aligned
+from tensorgen.explanation.mathml import displayed, equation_mathml, mathml
+from tensorgen.explanation.matrix_tree import matrix_tree
 from tensorgen.explanation.report import (
     cost_rows,
     matrix_rows,
@@ -105,10 +108,10 @@ def _section(
         f"<p>{_coded(summary(subject.function))}</p>",
         _paragraph(subject.function.doc) if first else "",
         '<div class="both"><div>',
+        *_matrices(subject, parts),
         "<h3>Formula</h3>",
-        *(_equation(e, parts) for e in subject.equations),
+        _block(subject, False, [_equation(e, parts) for e in subject.equations]),
         *(f"<p>{escaped(x)}: too long to be shown</p>" for x in subject.unreadable),
-        *_texts("In matrices", matrix_rows(subject)),
         *_texts("Structure", structure_rows(subject)),
         *_texts(f"Cost{sizes_title(subject)}", cost_rows(subject)),
         "<h3>Flops by the order of the chain rule</h3>",
@@ -123,6 +126,24 @@ def _section(
     rows += _texts(f"Kernels, {told.backend}", kernel_rows(kernels, told.backend))
     rows += [*_drawing(subject, parts), "</div></div>", "</section>"]
     return named("\n".join(row for row in rows if row), kernels)
+
+
+def _matrices(subject: Subject, parts: Mapping[str, str]) -> list[str]:
+    """The formulas in matrix notation, typeset, and as NumPy has them."""
+    told = subject.in_matrices
+    found = [
+        displayed("<mo>=</mo>".join([mathml(Name(name), parts), mathml(tree, parts)]))
+        for name, tree in zip(told, map(matrix_tree, told.values()), strict=True)
+    ]
+    rows = [f'<div class="eq wide">{math}</div>' for math in found]
+    title, *texts = _texts("In matrices", matrix_rows(subject)) or [""]
+    return [title, _block(subject, True, rows), *texts] if rows else []
+
+
+def _block(subject: Subject, in_matrices: bool, rows: Sequence[str]) -> str:
+    """Equations with their LaTeX, which `tensorgen play` offers to copy."""
+    text = escaped(aligned(subject, in_matrices))
+    return "\n".join([f'<div data-latex="{text}">', *rows, "</div>"]) if rows else ""
 
 
 def _equation(told: Equation, parts: Mapping[str, str]) -> str:

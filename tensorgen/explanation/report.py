@@ -15,7 +15,7 @@ from tensorgen.explanation.sum_ranges import SPACE, Equation
 from tensorgen.explanation.told_statements import kernel_rows, kernels_of, lines
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import entries
-from tensorgen.operators.matrix_notation import matrix_notation
+from tensorgen.operators.matrix_text import written
 from tensorgen.prices.thresholds import assumed
 
 _INDENT = "    "
@@ -77,13 +77,8 @@ def equation_rows(told: Equation) -> list[str]:
 
 def matrix_rows(subject: Subject) -> list[str]:
     """The formulas in matrix notation, of those that have one."""
-    parts = {name for name, _ in subject.formulas} | {*subject.names.values()}
-    found = []
-    for told in subject.equations:
-        if told.name in parts:
-            text = matrix_notation(told.node, subject.names, [told.name])
-            found += equation(f"{told.name} = {text}", "") if text is not None else []
-    return found
+    texts = (f"{name} = {written(x)[0]}" for name, x in subject.in_matrices.items())
+    return [row for text in texts for row in equation(text, "")]
 
 
 def structure_rows(subject: Subject) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tensorgen.arrays.cost_line import held
@@ -21,10 +21,13 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import Program, program_of, requested
+from tensorgen.operators.matrix_notation import matrix_form
+from tensorgen.operators.matrix_terms import Expression
+from tensorgen.operators.matrix_text import written
 from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.plans.build_module import ModuleBuilder
-from tensorgen.plans.formulas import formulas_of
+from tensorgen.plans.formulas import forms_of
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.planner import Planner, known_sizes
 from tensorgen.spec.externals import check_backends
@@ -33,6 +36,10 @@ from tensorgen.spec.read import read_spec
 
 Step = tuple[Law, Plan, Plan]
 """A pass, the plan before it and that after it."""
+
+
+SHORTER = 0.75
+"""How much shorter what is computed must be than its formula, to be shown for it."""
 
 
 class UnknownFunctionError(Exception):
@@ -55,7 +62,8 @@ class Subject:
 
     `names` are the values that its formulas call by name, `modes` the modelled flops of
     each order of the chain rule, None where there is no plan in that order. `steps`
-    has what each pass made of each plan, in the order of the passes.
+    has what each pass made of each plan, in the order of the passes. `others` are
+    further forms of formulas: what is computed.
     """
 
     planned: PlannedFunction
@@ -66,6 +74,7 @@ class Subject:
     modes: tuple[tuple[str, float | None], ...]
     steps: tuple[Step, ...]
     unreadable: tuple[str, ...] = ()
+    others: Mapping[Node, Sequence[Node]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -81,6 +90,22 @@ class Subject:
     def equations(self) -> list[Equation]:
         """Its formulas, and those of the named values that these mention."""
         return equations(self.formulas, self.names)
+
+    @cached_property
+    def in_matrices(self) -> dict[str, Expression]:
+        """Formulas in matrix notation by name, of those that have one."""
+        parts = {name for name, _ in self.formulas} | {*self.names.values()}
+        found = {}
+        for told in self.equations:
+            nodes = [told.node, *self.others.get(told.node, ())]
+            forms = [matrix_form(x, self.names, [told.name], True) for x in nodes]
+            known = [form for form in forms if form is not None]
+            if told.name in parts and known:
+                lengths = [len(written(form)[0]) for form in known]
+                is_clearer = min(lengths) < SHORTER * lengths[0]
+                best = lengths.index(min(lengths)) if is_clearer else 0
+                found[told.name] = known[best]
+        return found
 
     def costs(self, form: Form) -> tuple[Dim, Dim]:
         """The flops of a form, and the most numbers that it holds at a time."""
@@ -207,14 +232,17 @@ class _Work:
     ) -> Subject:
         forms = tuple(self._forms(planned))
         names = self.builder.visible(planned.source)
-        found = formulas_of(planned.plan, names)
-        pairs = list(zip(planned.root_names, found, strict=True))
+        found = list(forms_of(planned.plan, names))
+        pairs = [
+            (name, first)
+            for name, (first, *_) in zip(planned.root_names, found, strict=True)
+        ]
         readable = [pair for pair in pairs if self.builder.is_readable(pair[1])]
         others = tuple(name for name, node in pairs if (name, node) not in readable)
         modes = tuple(self._modes(planned, kind, order))
         return Subject(
             *(planned, forms, names, tuple(readable), self.hints, modes),
-            *(tuple(steps), others),
+            *(tuple(steps), others, {first: own for first, *own in found}),
         )
 
     def _forms(self, planned: PlannedFunction) -> Iterator[Form]:

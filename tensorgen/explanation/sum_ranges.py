@@ -1,8 +1,10 @@
 """Formulas in index notation, in which every sum says from where to where.
 
-A delta or an indicator that a summed index stands in limits its range: what is left is
-`sum_{k=max(0, i - 5)}^{min(n - 1, i + 2)}`, as Urban and van der Smagt write it
-(Automatic differentiation for tensor algebras, 2017).
+A summed index that an equation fixes is replaced by what fixes it, and a condition says
+where that is in range: `x[i - 1] * [0 < i]` is zero where there is no entry. Other
+deltas and indicators limit the ranges of sums, as Urban and van der Smagt write it:
+`sum_{k=max(0, i - 5)}^{min(n - 1, i + 2)}` (Automatic differentiation for tensor
+algebras, 2017).
 
 Signs of summation are marked, so that formulas can be read again without guessing
 (`formula_tree.py`): `sum_k⟨low…high⟩`, with another character for each space inside.
@@ -17,7 +19,7 @@ from dataclasses import dataclass
 
 from tensorgen.ir.constraints import Ranges, looked_up, solved
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.index_text import Index, combine, solved_labels, subscript
+from tensorgen.ir.index_text import Index, combine, one_points, solved_labels, subscript
 from tensorgen.ir.nodes import (
     Affine,
     Constraint,
@@ -30,6 +32,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.index_notation import FormulaPrinter
+from tensorgen.operators.named_norms import NamedNorms
 from tensorgen.operators.told_places import ELSEWHERE, tied_axes
 
 SPACE = "\N{OPEN BOX}"
@@ -133,7 +136,10 @@ def _mentioned(
 ) -> list[tuple[str, Node]]:
     """The named values that formulas of roots rest on, those of these included."""
     starts = [child for root in roots for child in children(root)]
-    found = (x for x in reversed(topological(starts)) if x in names)
+    norms = NamedNorms(names)
+    below = reversed(topological(starts))
+    every = dict.fromkeys(x if x in names else norms.below(x) for x in below)
+    found = (x for x in every if x is not None)
     rows = ((names[x], x) for x in found if not isinstance(x, Input))
     return [(name, node) for name, node in rows if name not in own]
 
@@ -155,8 +161,10 @@ class _RangePrinter(FormulaPrinter):
         return Equation(name, indices, node.dims, self.body(node, at), node, fixed)
 
     def fixed(self, node: Product) -> tuple[dict[Label, Affine], list[Constraint]]:
-        """What fixes summed labels in range; the others have ranges of one place."""
-        return solved_labels(node)
+        """What fixes summed labels, and what says that it is in range."""
+        found, constraints = solved_labels(node)
+        checks, constraints = one_points(node, found, constraints)
+        return found, [*constraints, *checks]
 
     def signs(
         self,

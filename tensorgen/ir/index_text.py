@@ -131,9 +131,14 @@ def _sides(kind: str, index: Index) -> tuple[str, str, str]:
     strict = kind == "ge" and terms[-1:] == [("", -1)] and len(terms) > 1
     if strict:
         del terms[-1]
-    plus = _signed_text([(name, c) for name, c in terms if c > 0])
-    minus = _signed_text([(name, -c) for name, c in terms if c < 0])
-    return minus, "==" if kind == "eq" else "<" if strict else "<=", plus
+    less = [(name, -c) for name, c in terms if c < 0]
+    more = [(name, c) for name, c in terms if c > 0]
+    # Between an index and sizes alone a number stands beside these: `i <= n - 2`.
+    alone = more and not any(c > 0 for _, c in index.terms)
+    if kind == "ge" and alone and len(less) > 1 and not less[-1][0]:
+        more.append(("", -less.pop()[1]))
+    sign = "==" if kind == "eq" else "<" if strict else "<="
+    return _signed_text(less), sign, _signed_text(more)
 
 
 def _dim_terms(dim: Dim) -> list[tuple[str, Coefficient]]:

@@ -62,6 +62,7 @@ from tensorgen.operators.defined_calls import defined_of, is_defined
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.external_calls import external_of, is_external
 from tensorgen.operators.matrices.capacitance import is_capacitance
+from tensorgen.operators.named_norms import NamedNorms
 from tensorgen.operators.promise_calls import bare, is_promise
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
 from tensorgen.operators.told_places import (
@@ -133,6 +134,7 @@ class FormulaPrinter:
         # What is being defined cannot be explained by its own name.
         others = [node for node, name in names.items() if name not in defined]
         self.aliases = Aliases(names, others)
+        self.norms = NamedNorms(names)
         self.taken = {*names.values(), *names_in(below)}
         self.uses = Counter(child for node in below for child in children(node))
         self.weights: dict[Node, int] = {}
@@ -379,12 +381,20 @@ class FormulaPrinter:
         (arg,) = node.args
         if node.operator == "unit":
             kept = [index for axis, index in enumerate(at) if axis not in axes]
-            length, _ = self.reduction("norm", arg, axes, kept)
+            length = self.norm(node, arg, axes, kept)
             return f"{tight(self.value(arg, at), PRODUCT)} / {length}", PRODUCT
         if node.operator == "rnorm":
-            length, _ = self.reduction("norm", arg, axes, at)
-            return f"{ONE_OVER}{length}", PRODUCT
+            return f"{ONE_OVER}{self.norm(node, arg, axes, at)}", PRODUCT
         return self.reduction(node.operator, arg, axes, at)
+
+    def norm(
+        self, node: Call, arg: Node, axes: tuple[int, ...], at: Sequence[Index]
+    ) -> str:
+        """What a call divides by, by name where it has one."""
+        named = self.norms.below(node)
+        if named is not None:
+            return subscript(self.names[named], at)
+        return self.reduction("norm", arg, axes, at)[0]
 
     def reduction(
         self, name: str, arg: Node, axes: tuple[int, ...], at: Sequence[Index]

@@ -7,13 +7,12 @@ alone. What has more than two axes, or has none of these forms, has no matrix no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from tensorgen.ir.aliases import Aliases
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.formula_text import is_call, number, spell
+from tensorgen.ir.formula_text import is_call, spell
 from tensorgen.ir.index_text import solved_labels
 from tensorgen.ir.nodes import (
     Affine,
@@ -37,17 +36,26 @@ from tensorgen.ir.nodes import (
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.capacitance import is_capacitance
-from tensorgen.operators.matrix_products import (
+from tensorgen.operators.matrices.symmetry import Symmetry
+from tensorgen.operators.matrix_chains import added, inverse
+from tensorgen.operators.matrix_products import NoMatrixError, Part, Parts
+from tensorgen.operators.matrix_terms import (
     ATOM,
-    MATMUL,
     POWER,
     SUM,
-    TIMES,
-    NoMatrixError,
-    Part,
-    Parts,
-    enclosed,
+    Applied,
+    Dims,
+    Expression,
+    Spread,
+    Symbol,
+    multiplied,
+    raised,
+    scaled,
+    turned,
+    upright,
 )
+from tensorgen.operators.matrix_text import tight, written
+from tensorgen.operators.named_norms import NamedNorms
 from tensorgen.operators.promise_calls import is_promise
 
 LONGEST = 240
@@ -62,49 +70,78 @@ def matrix_notation(
 
     Names that are being `defined` do not explain themselves.
     """
+    found = matrix_form(node, names, defined)
+    return None if found is None else written(found)[0]
+
+
+def matrix_form(
+    node: Node,
+    names: Mapping[Node, str],
+    defined: Collection[str] = (),
+    multiply_out: bool = False,
+) -> Expression | None:
+    """Return the same as an expression.
+
+    Where asked to `multiply_out` it looks into values of three axes: products of what
+    is in them may have two. That takes a longer text than telling them by themselves.
+    """
     known = {x: name for x, name in names.items() if name not in defined}
-    writer = _Writer(known, [x for x in topological([node]) if x in known])
+    among = [x for x in topological([node]) if x in known]
+    writer = _Writer(known, among, multiply_out)
     try:
-        text = writer.spelled(node).text
+        found = writer.spelled(node)
     except NoMatrixError:
         return None
-    return text if len(text) <= LONGEST else None
+    return found if len(written(found)[0]) <= LONGEST else None
 
 
 class _Writer:
-    """Writes nodes; the labels of what it returns are the axes of the node."""
+    """Writes nodes as expressions, whose axes are those of the node."""
 
-    def __init__(self, names: Mapping[Node, str], among: Sequence[Node]) -> None:
+    def __init__(
+        self, names: Mapping[Node, str], among: Sequence[Node], multiply_out: bool
+    ) -> None:
         self.names = names
+        self.multiply_out = multiply_out
         self.aliases = Aliases(names, among)
+        self.symmetry = Symmetry(promised=True)
+        self.norms = NamedNorms(names)
         self.steps = 0
 
-    def value(self, node: Node) -> Part:
+    def value(self, node: Node) -> Expression:
         """A node by name, or spelled out."""
         if node.order > 2:
             raise NoMatrixError
-        axes = tuple(range(node.order))
         if node in self.names:
-            return Part(axes, self.names[node], ATOM)
+            return self.symbol(node, self.names[node])
         if alias := self.aliases.find(node):
-            part = Part(alias.axes, alias.name, ATOM).turned(axes)
-            return part if alias.factor == 1 else _scaled(alias.factor, part)
+            dims = tuple(node.dims[alias.axes.index(k)] for k in range(node.order))
+            named = Symbol(alias.name, dims, is_symmetric=self.is_symmetric(node))
+            whole = named if alias.axes == (*range(node.order),) else turned(named)
+            return scaled(alias.factor, whole)
         return self.spelled(node)
 
-    def spelled(self, node: Node) -> Part:
+    def symbol(self, node: Node, text: str, level: int = ATOM) -> Symbol:
+        """A node by a text."""
+        return Symbol(text, node.dims, level, self.is_symmetric(node))
+
+    def is_symmetric(self, node: Node) -> bool:
+        """Whether a node is known to equal its transpose."""
+        return node.order == 2 and self.symmetry.parity(node, (0, 1)) == 1
+
+    def spelled(self, node: Node) -> Expression:
         """A node by what it is."""
         self.steps += 1
         if self.steps > _MOST_STEPS or node.order > 2:
             raise NoMatrixError
-        axes = tuple(range(node.order))
         match node:
             case Input(name=name) | Constant(name=name):
-                return Part(axes, name, ATOM)
+                return self.symbol(node, name)
             case Size(value=value):
                 text = str(value)
-                return Part((), text, ATOM if text.isidentifier() else SUM)
+                return Symbol(text, (), ATOM if text.isidentifier() else SUM)
             case Iota():
-                return Part(axes, f"arange({node.dims[0]})", ATOM)
+                return Symbol(f"arange({node.dims[0]})", node.dims)
             case Product():
                 return self.product(node)
             case Sum():
@@ -116,29 +153,60 @@ class _Writer:
 
     # Products
 
-    def product(self, node: Product) -> Part:
+    def product(self, node: Product) -> Expression:
         solved, constraints = solved_labels(node)
         same = _diagonal(node, constraints)
-        parts = [self.factor(ref, solved, node.sizes) for ref in node.factors]
-        if same is not None:
-            first, second = same
-            parts = [part.renamed({second: first}) for part in parts]
-            out: tuple[Label, ...] = (first,)
-        else:
-            out = tuple(range(node.order))
-        work = Parts(parts, node.coefficient, dict(enumerate(node.sizes)))
-        work.contract(
-            [x for x in range(node.order, len(node.sizes)) if x not in solved]
-        )
-        if same is None:
-            return work.laid_out(out)
-        return work.diagonal(out[0])
+        out = range(node.order)
+        rows = []
+        for scale, factors, sizes in self.apart(
+            node.coefficient, node.factors, node.sizes
+        ):
+            parts = [self.factor(ref, solved, sizes) for ref in factors]
+            if same is not None:
+                first, second = same
+                parts = [part.renamed({second: first}) for part in parts]
+            work = Parts(parts, scale, dict(enumerate(sizes)))
+            work.contract([x for x in range(node.order, len(sizes)) if x not in solved])
+            rows.append(work.laid_out(out) if same is None else work.diagonal(same[0]))
+        return added(rows, node.dims)
+
+    def apart(
+        self, scale: Fraction, factors: tuple[Ref, ...], sizes: tuple[Dim, ...]
+    ) -> Iterator[tuple[Fraction, tuple[Ref, ...], tuple[Dim, ...]]]:
+        """Multiply out what has three axes: products of what is left may have two."""
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise NoMatrixError
+        for k, use in enumerate(factors):
+            if use.node.order < 3 or self.is_named(use.node):
+                continue
+            if not self.multiply_out:
+                raise NoMatrixError
+            rest = (*factors[:k], *factors[k + 1 :])
+            match use.node:
+                case Sum(terms=terms):
+                    for one in terms:
+                        own = (*rest, one.ref.under(use))
+                        yield from self.apart(scale * one.coefficient, own, sizes)
+                    return
+                case Product(factors=inside, constraints=(), inner=inner):
+                    fresh = range(len(sizes), len(sizes) + len(inner))
+                    whole = Ref(use.node, (*use.labels, *fresh))
+                    own = (*rest, *(ref.under(whole) for ref in inside))
+                    more = scale * use.node.coefficient
+                    yield from self.apart(more, own, (*sizes, *inner))
+                    return
+        yield scale, factors, sizes
+
+    def is_named(self, node: Node) -> bool:
+        """Whether a value has a name, in another form perhaps."""
+        return node in self.names or self.aliases.find(node) is not None
 
     def factor(
         self, ref: Ref, solved: Mapping[Label, Affine], sizes: Sequence[Dim]
     ) -> Part:
         """A factor by the labels of the product; slices stand in brackets."""
-        part = self.divisor(ref) or self.value(ref.node)
+        body = self.value(ref.node)
         labels: list[Label] = []
         cuts: list[str] = []
         for axis, label in enumerate(ref.labels):
@@ -152,12 +220,9 @@ class _Writer:
             cuts.append(cut)
         if any(cut != ":" for cut in cuts):
             self.within(ref, solved)
-            text = f"{enclosed(part.text, part.level, ATOM)}[{', '.join(cuts)}]"
-            part = Part((), text, ATOM, part.under)
-        part = replace(part, labels=tuple(labels))
-        if len(labels) == 2 and labels[0] == labels[1]:
-            return part.on_diagonal(labels[0])
-        return part
+            text = f"{tight(body, ATOM)}[{', '.join(cuts)}]"
+            body = Symbol(text, tuple(sizes[x] for x in labels))
+        return Part(tuple(labels), body).renamed({})
 
     def within(self, ref: Ref, solved: Mapping[Label, Affine]) -> None:
         """What is cut must not rest on labels that are cut again."""
@@ -165,76 +230,44 @@ class _Writer:
             if label in solved and any(x in solved for x in solved[label].labels):
                 raise NoMatrixError
 
-    def divisor(self, ref: Ref) -> Part | None:
-        """What a factor is one over, if it is that."""
-        node = ref.node
-        if node in self.names or not isinstance(node, Map) or node.function != "pow":
-            return None
-        base, exponent = node.args
-        power = constant_value(exponent.node)
-        if power is None or power >= 0 or base.labels != (*range(node.order),):
-            return None
-        return replace(_power(self.value(base.node), -power), under=True)
-
     # Sums, maps and calls
 
-    def sum(self, node: Sum) -> Part:
-        text = ""
-        for coefficient, term, labels in sorted(
-            node.terms, key=lambda term: term.coefficient < 0
-        ):
-            part = self.aligned(Ref(term, labels), node.order)
-            negative, size = coefficient < 0, abs(coefficient)
-            if size != 1:
-                part = part if part.text == "1" else _scaled(size, part)
-                part = part if part.text != "1" else Part((), number(size), ATOM)
-            body = enclosed(part.text, part.level, TIMES)
-            if part.text.startswith("-"):
-                body = f"({part.text})"
-            sign = "-" if negative else "+"
-            text += f" {sign} {body}" if text else "-" * negative + body
-        return Part(tuple(range(node.order)), text, SUM)
+    def sum(self, node: Sum) -> Expression:
+        rows = [
+            scaled(coefficient, self.aligned(Ref(term, labels), node.dims))
+            for coefficient, term, labels in node.terms
+        ]
+        return added(rows, node.dims)
 
-    def aligned(self, ref: Ref, order: int) -> Part:
+    def aligned(self, ref: Ref, dims: Dims) -> Expression:
         """An operand, so that NumPy broadcasts it along the axes that it lacks."""
-        part = replace(self.value(ref.node), labels=ref.labels)
+        body = self.value(ref.node)
         if ref.labels == (1, 0):
-            return part.turned((0, 1))
-        if order == 2 and ref.labels == (0,):
-            text = f"{enclosed(part.text, part.level, ATOM)}[:, None]"
-            return Part((0,), text, ATOM)
-        return part
+            return turned(body)
+        if len(dims) == 2 and len(ref.labels) == 1:
+            return Spread(body, ref.labels[0], dims)
+        return body
 
-    def map(self, node: Map) -> Part:
-        axes = tuple(range(node.order))
+    def map(self, node: Map) -> Expression:
         row = ELEMENTWISE[node.function]
+        parts = [self.aligned(ref, node.dims) for ref in node.args]
         if node.function == "pow":
+            base, exponent = parts
             power = constant_value(node.args[1].node)
-            base = self.aligned(node.args[0], node.order)
-            if power is None:
-                other = self.aligned(node.args[1], node.order)
-                base_text = enclosed(base.text, base.level, ATOM)
-                text = f"{base_text}**{enclosed(other.text, other.level, ATOM)}"
-                return Part(axes, text, POWER)
-            if power < 0:
-                below = _power(base, -power)
-                return Part(
-                    axes, f"1 / {enclosed(below.text, below.level, POWER)}", TIMES
-                )
-            return replace(_power(base, power), labels=axes)
-        parts = [self.aligned(ref, node.order) for ref in node.args]
+            if power is not None:
+                return raised(base, power)
+            text = f"{tight(base, ATOM)}**{tight(exponent, ATOM)}"
+            return self.symbol(node, text, POWER)
         if row.spelled == "{0}":  # what guards a value is not said of it
-            return replace(parts[0], labels=axes)
+            return parts[0]
         if row.spelled or (row.boolean and row.arity == 2):
-            tight = [enclosed(part.text, part.level, ATOM) for part in parts]
+            bare = [written(part)[0] for part in parts]
             spelled = row.spelled or row.numpy
-            text = spell(spelled, [part.text for part in parts], tight)
-            return Part(axes, text, ATOM if is_call(spelled) else SUM)
-        texts = [part.text for part in parts]
-        return Part(axes, f"{node.function}({', '.join(texts)})", ATOM)
+            text = spell(spelled, bare, [tight(part, ATOM) for part in parts])
+            return self.symbol(node, text, ATOM if is_call(spelled) else SUM)
+        return self.applied(node, node.function, parts)
 
-    def call(self, node: Call) -> Part:
-        axes = tuple(range(node.order))
+    def call(self, node: Call) -> Expression:
         if is_promise(node) or is_capacitance(node):
             return self.value(node.args[0])
         own = dict(node.params)
@@ -245,34 +278,34 @@ class _Writer:
         if over is not None and (len(node.args) > 1 or over != whole):
             raise NoMatrixError
         args = [self.value(arg) for arg in node.args]
-        inside = ", ".join(part.text for part in args)
-        if node.operator == "rnorm":
-            return Part(axes, f"1 / norm({inside})", TIMES)
-        if node.operator == "unit":
-            text = enclosed(args[0].text, args[0].level, TIMES)
-            return Part(axes, f"{text} / norm({inside})", TIMES)
-        return Part(axes, f"{node.operator}({inside})", ATOM)
+        if node.operator in ("rnorm", "unit"):
+            named = self.norms.below(node)
+            norm = self.value(named) if named else Applied("norm", tuple(args), ())
+            below = raised(norm, Fraction(-1))
+            return multiplied(below, args[0]) if node.operator == "unit" else below
+        return self.applied(node, node.operator, args)
 
-
-def _scaled(factor: Fraction, part: Part) -> Part:
-    """A number times a part."""
-    sign = "-" if factor < 0 else ""
-    size = abs(factor)
-    body = enclosed(part.text, part.level, POWER if part.level == MATMUL else TIMES)
-    if body.startswith("-"):
-        body = f"({body})"
-    text = body if size == 1 else f"{number(size)} * {body}"
-    return Part(part.labels, sign + text, TIMES)
-
-
-def _power(base: Part, power: Fraction) -> Part:
-    if power == 1:
-        return base
-    text = number(power)
-    exponent = text if text.isdigit() else f"({text})"
-    return Part(
-        base.labels, f"{enclosed(base.text, base.level, ATOM)}**{exponent}", POWER
-    )
+    def applied(
+        self, node: Node, function: str, args: Sequence[Expression]
+    ) -> Expression:
+        """A function of expressions, by what it is of inverses and determinants."""
+        match function, args:
+            case "inv", [x]:
+                return inverse(x)
+            case "log", [Applied(function="det", args=inner)]:
+                return Applied("logdet", inner, ())
+            case "log", [Applied(function="abs", args=(Applied("det", inner),))]:
+                return Applied("logdet", inner, ())
+            case ("det" | "logdet"), [Applied("inv", (x,))]:
+                one = self.applied(node, function, [x])
+                return (
+                    scaled(Fraction(-1), one)
+                    if function == "logdet"
+                    else raised(one, Fraction(-1))
+                )
+            case ("det" | "logdet" | "trace"), [x]:
+                return Applied(function, upright(x)[:1], ())
+        return Applied(function, tuple(args), node.dims, self.is_symmetric(node))
 
 
 def _diagonal(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from tensorgen.arrays.statements import bindings, everything
@@ -31,15 +32,24 @@ from tensorgen.structure.stored import as_compressed
 
 def formulas_of(plan: Plan, names: Mapping[Node, str]) -> Iterator[Node]:
     """Roots as their formulas say them, or as computed where only that has names."""
+    return (first for first, *_ in forms_of(plan, names))
+
+
+def forms_of(plan: Plan, names: Mapping[Node, str]) -> Iterator[tuple[Node, ...]]:
+    """The formula of each root, and the root as computed where that is all of it.
+
+    What names more of what has names comes first.
+    """
     said = _said([*plan.formulas, *plan.roots], names)
     for formula, tensor, part in zip(
         plan.formulas, as_compressed(plan.tensors), plan.parts, strict=True
     ):
         if tensor is not None and not tensor.is_dense:
-            yield formula
+            yield (formula,)
         else:
             (computed,) = part
-            yield computed if said[computed] - said[formula] else formula
+            is_named = said[computed] - said[formula]
+            yield (computed, formula) if is_named else (formula, computed)
 
 
 def shortest(
@@ -104,6 +114,8 @@ def results_of(
 
 BRIEF, LONG = 2, 3
 """Lines of an equation that is read at once; of one that others mention, at most."""
+DEEPEST = 4
+"""Brackets inside one another in an equation that is read at once."""
 LONGEST_TERM = 3 * 76
 """The most characters of a term that is not harder to read than the code."""
 
@@ -237,7 +249,7 @@ class Teller:
                 rows = self._equation(name, node, known)
                 if rows and _is_plain(rows):
                     found.append(_Told(rows, words[k:]))
-                    if found[-1].lines <= min(BRIEF, most):
+                    if found[-1].lines <= min(BRIEF, most) and _depth(rows) <= DEEPEST:
                         return found[-1]
         best = min(found, key=lambda own: own.lines, default=_Told([], ()))
         several = len(best.rows) if len(best.rows) > 1 else 0
@@ -297,6 +309,12 @@ def _is_plain(rows: Sequence[str]) -> bool:
     return all(len(line) <= WIDTH - 4 for line in lines) and all(
         len(term) <= LONGEST_TERM for row in rows for term in _terms(row)
     )
+
+
+def _depth(rows: Iterable[str]) -> int:
+    """How many parentheses stand inside one another."""
+    steps = ((c == "(") - (c == ")") for row in rows for c in row)
+    return max(accumulate(steps), default=0)
 
 
 def _terms(text: str) -> Iterator[str]:

@@ -49,13 +49,7 @@ class Identity:
     @property
     def declared(self) -> dict[str, tuple[list[str], str]]:
         """The dims of each input, and the word behind them."""
-        found = {}
-        for declaration in self.inputs.split(";"):
-            name, _, words = declaration.partition(":")
-            parts = words.split()
-            kind = parts.pop() if parts and parts[-1] in _KINDS else ""
-            found[name.strip()] = (parts, kind)
-        return found
+        return declared(self.inputs)
 
     @property
     def variables(self) -> list[str]:
@@ -105,6 +99,17 @@ class Identity:
             f"d{name}": rng.standard_normal([self.sizes[dim] for dim in shapes[name]])
             for name in self.variables
         }
+
+
+def declared(inputs: str) -> dict[str, tuple[list[str], str]]:
+    """Return the dims of each input that a text declares, and the word behind them."""
+    found = {}
+    for declaration in inputs.split(";"):
+        name, _, words = declaration.partition(":")
+        parts = words.split()
+        kind = parts.pop() if parts and parts[-1] in _KINDS else ""
+        found[name.strip()] = (parts, kind)
+    return found
 
 
 def _drawn(rng: np.random.Generator, shape: list[int], kind: str) -> Array:

@@ -30,18 +30,6 @@ def _vandermonde(v: Array) -> Any:
 
 STRUCTURED = [
     # The chain rule for a matrix in a matrix: U = tanh(A X) in g(U) = det(U).
-    Identity(
-        "137",
-        "X: n n; A: n n regular",
-        "det(U)",
-        "X",
-        lambda X, A: (
-            A.T
-            @ (det(np.tanh(A @ X)) * inv(np.tanh(A @ X)).T * (1 - np.tanh(A @ X) ** 2))
-        ),
-        lambda X, A: det(np.tanh(A @ X)),
-        where="U = tanh(A @ X)",
-    ),
     # The Cookbook differentiates by the entries on and above the diagonal; see
     # `from_subspace` in test_cookbook.py for the relation to the subspace.
     Identity(
@@ -81,14 +69,6 @@ STRUCTURED = [
         lambda X: 2 * inv(X) - inv(X) * np.eye(len(X)),
         lambda X: np.log(det(X)),
         "symmetric gradient",
-    ),
-    Identity(
-        "142",
-        "x: n; A: n n",
-        "trace(A @ diag(x))",
-        "x",
-        lambda x, A: np.diag(A),
-        lambda x, A: np.trace(A @ np.diag(x)),
     ),
     Identity(
         "143",

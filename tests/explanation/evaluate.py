@@ -54,12 +54,27 @@ def value(tree: Tree, known: Mapping[str, Any]) -> Any:
             )
         case Unary(operator="-", operand=operand):
             return -value(operand, known)
+        case Binary(operator="*" | "/") if not _holds(tree, known):
+            return 0  # whatever its entries are, which may be none
         case Binary(operator=operator, left=left, right=right):
             return _binary(operator, value(left, known), value(right, known))
         case Group() | Raw() | Unary():
             raise AssertionError(f"no formula: {tree}")
         case _:
             assert_never(tree)
+
+
+def _holds(tree: Tree, known: Mapping[str, Any]) -> bool:
+    """Whether the conditions hold that a product has as factors."""
+    match tree:
+        case Binary(operator="*", left=left, right=right):
+            return _holds(left, known) and _holds(right, known)
+        case Binary(operator="/", left=left) | Unary(operand=left):
+            return _holds(left, known)
+        case Group(kind="[", inside=(inside,)):
+            return bool(value(inside, known))
+        case _:
+            return True
 
 
 def _binary(operator: str, left: Any, right: Any) -> Any:

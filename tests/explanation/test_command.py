@@ -68,6 +68,15 @@ def test_other_forms_go_there_too(spec: str, option: str, start: str) -> None:
     assert done.stdout.startswith(start)
 
 
+def test_latex_may_be_in_matrices_and_other_forms_have_both(spec: str) -> None:
+    done = run(spec, "f_grad", "--latex", "--matrix")
+    assert (done.exit_code, done.stderr) == (cli.FINE, "")
+    assert "\n\\mathit{grad} &= 2 \\, x\n" in done.stdout
+    done = run(spec, "f_grad", "--matrix")
+    assert done.exit_code == cli.WRONG and done.stdout == ""
+    assert "--matrix needs --latex" in done.stderr
+
+
 def test_an_unknown_function_is_a_wrong_command_line(spec: str) -> None:
     done = run(spec, "f_gard")
     assert (done.exit_code, done.stdout) == (cli.WRONG, "")

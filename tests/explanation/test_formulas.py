@@ -96,11 +96,10 @@ def test_formulas_are_what_functions_compute(name: str) -> None:
     assert in_matrices >= 2
 
 
-def test_ranges_of_sums_are_limited_by_what_else_depends_on_them() -> None:
+def test_a_sum_that_an_equation_fixes_is_its_one_point() -> None:
     of = subject(told_of(WINDOWS, "c_jac"), "c_jac")
     texts = {e.left: e.text.replace(SPACE, " ") for e in of.equations}
-    limits = "sum_{l=max(0, i - j)}^{min(k - 1, i - j)}"
-    assert texts["jac_x[i, j]"] == f"jac_x[i, j] = {limits} h[l]"
+    assert texts["jac_x[i, j]"] == "jac_x[i, j] = h[i - j] * [j <= i] * [i < j + k]"
     known = by_indices(of.equations, {**SIZES, **arguments(of)})
     module = tensorgen.load(WINDOWS)
     for root, right in zip(("jac_x", "jac_h"), emitted(module, of), strict=True):
@@ -130,12 +129,19 @@ def test_a_sum_over_one_factor_leaves_indices_of_others_alone() -> None:
         np.testing.assert_allclose(eval(found, {**MATRICES, **arguments(of)}), right)
 
 
-def test_a_range_that_follows_from_another_is_left_out() -> None:
+def test_a_condition_that_follows_from_another_is_left_out() -> None:
     of = subject(told("rosenbrock"), "f_grad")
     first, *_ = of.equations
     text = first.text.replace(SPACE, " ")
-    assert "sum_{j=max(0, i - 1)}^{i - 1}" in text
-    assert "sum_{j=i}^{min(n - 2, i)}" in text
+    assert "T1[i - 1] * [0 < i] +" in text
+    assert text.endswith("* x[i] * T1[i]) * [i <= n - 2]")
+
+
+def test_ranges_of_sums_are_limited_by_what_else_depends_on_them() -> None:
+    of = subject(told_of(WINDOWS, "c"), "c")
+    (told,) = of.equations
+    limits = "sum_{j=max(0, i - n + 1)}^{min(k - 1, i)}"
+    assert told.text.replace(SPACE, " ") == f"c[i] = {limits} x[i - j] * h[j]"
 
 
 def notation(expr: str, **shapes: str) -> str | None:
@@ -154,7 +160,7 @@ def notation(expr: str, **shapes: str) -> str | None:
         ("outer(u, v)", {"u": "m", "v": "n"}, "outer(u, v)"),
         ("trace(A)", {"A": "n, n"}, "trace(A)"),
         ("sum(A * B)", {"A": "m, n", "B": "m, n"}, "sum(A * B)"),
-        ("v @ A @ v", {"A": "n, n", "v": "n"}, "v @ A.T @ v"),
+        ("v @ A @ v", {"A": "n, n", "v": "n"}, "v @ A @ v"),
         ("v**2 / w", {"v": "n", "w": "n"}, "v**2 / w"),
         ("inv(A) @ v", {"A": "n, n", "v": "n"}, "inv(A) @ v"),
         ("A + diag(v)", {"A": "n, n", "v": "n"}, "A + diag(v)"),

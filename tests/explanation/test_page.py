@@ -2,6 +2,7 @@
 
 import re
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -92,6 +93,17 @@ def test_a_value_is_lit_up_in_formulas_statements_and_the_picture() -> None:
     assert reader.classes[t] == {"mi", "span", "g"}
     assert reader.classes["s" + t[1:]] == {"span"}
     assert f"section:has(.{t}:hover)" in text
+
+
+def test_matrices_stand_first_with_latex_to_copy() -> None:
+    text = page(told("logistic_regression"))
+    start = text.index('<section id="f1">')
+    section = text[start : text.index('<section id="f2">')]
+    assert section.index("<h3>In matrices</h3>") < section.index("<h3>Formula</h3>")
+    first, second = (unescape(x) for x in re.findall(r'data-latex="([^"]*)"', section))
+    assert r"{X}^{\top} \, \left(y \odot" in first
+    assert r"\sum_{j=0}" in second
+    assert "<mi>\N{DOWN TACK}</mi>" in section
 
 
 def test_names_and_documentation_are_text_on_a_page() -> None:

@@ -142,6 +142,14 @@ def test_code_is_copied_and_downloaded(page: Any, tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text(encoding="utf-8") == text
 
 
+def test_latex_of_formulas_is_copied(page: Any) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("#function >> text=Copy LaTeX >> nth=0")
+    page.wait_for_selector("#function >> text=Copied")
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert text.startswith("\\begin{align*}") and "{A}^{\\top}" in text
+
+
 def test_a_check_and_times_are_a_click_away(page: Any) -> None:
     page.click("#tab-check")
     page.click("#run-check")

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from tensorgen.ir.constraints import normal
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Node, delta, indicator, is_zero
+from tensorgen.ir.nodes import Call, Node, Product, delta, indicator, is_zero
 from tensorgen.ir.remarks import Remark
 from tensorgen.operators.matrices.symmetry import even_part, is_even, is_symmetric
 from tensorgen.operators.table import Operator, Partial, Transfer, same_dims
@@ -167,8 +168,21 @@ def _expm_reverse(
     graph: Graph, node: Call, cotangent: Node, rows: Sequence[Dim]
 ) -> Node:
     (x,) = node.args
+    if (scale := _scale_of_identity(graph, cotangent)) is not None:
+        # It commutes with all matrices: the derivative along it is the exponential.
+        return graph.product((0, 1), [(node, (1, 0)), (scale, ())])
     *batch, i, j = range(x.order)
     return frechet(graph, graph.permute(x, (*batch, j, i)), cotangent)
+
+
+def _scale_of_identity(graph: Graph, matrix: Node) -> Node | None:
+    """Return what the identity is times, if that is a matrix, as a slope of traces."""
+    if not isinstance(matrix, Product) or matrix.order != 2 or matrix.inner:
+        return None
+    diagonal = normal(delta({0: 1, 1: -1}))
+    if matrix.constraints != (diagonal,) or any(x.labels for x in matrix.factors):
+        return None
+    return graph.product((), matrix.factors, coefficient=matrix.coefficient)
 
 
 def _expm_coefficient(graph: Graph, x: Sequence[Node], lower: Sequence[Node]) -> Node:

@@ -152,13 +152,8 @@ function showDiagnostics(found) {
 
 function showModule(module) {
   const bar = element("div", "", { class: "bar" });
-  const copy = element("button", "Copy", { type: "button" });
+  const copy = copier("Copy", module.text);
   const save = element("button", "Download", { type: "button" });
-  copy.addEventListener("click", async () => {
-    await copied(module.text);
-    copy.textContent = "Copied";
-    setTimeout(() => { copy.textContent = "Copy"; }, 1500);
-  });
   save.addEventListener("click", () => download(module.name, module.text));
   bar.append(element("code", module.name), copy, save);
   const code = element("pre", "", { class: "code", tabindex: "0", "aria-label": module.name });
@@ -172,6 +167,9 @@ function showFunctions(found) {
     ?? found.find((x) => /_(grad|jac)$/.test(x.name)) ?? found[0];
   const pick = (one) => {
     find("function").innerHTML = one.html; // every text in it was escaped by the server
+    for (const block of find("function").querySelectorAll("[data-latex]")) {
+      block.append(copier("Copy LaTeX", block.dataset.latex));
+    }
   };
   find("functions").replaceChildren(...found.map((one) => {
     const [label, radio] = chip("function", one.name);
@@ -191,6 +189,16 @@ function chip(name, value) {
   const radio = element("input", "", { type: "radio", name, value });
   label.append(radio, element("span", value));
   return [label, radio];
+}
+
+function copier(label, text) {
+  const copy = element("button", label, { type: "button" });
+  copy.addEventListener("click", async () => {
+    await copied(text);
+    copy.textContent = "Copied";
+    setTimeout(() => { copy.textContent = label; }, 1500);
+  });
+  return copy;
 }
 
 async function copied(text) {
