@@ -23,7 +23,7 @@ def without_hope(context: Context, plans: Sequence[Plan]) -> list[Plan]:
     """Return plans of which those are `lost` that no later pass makes the cheapest.
 
     They store more than another one, or cost far more where products have an order:
-    sharing has never won back half of it.
+    sharing wins back what two products have in common, seldom three.
     """
     if len(plans) == 1:
         return [*plans]

@@ -76,7 +76,7 @@ GAIN_OF_LENGTH, SHARE_OF_LENGTH = 1.05, 0.9
 """By a plan than by one of such a share of its operations."""
 SHARE_OF_LAST = 0.8
 """What a plan costs of another one that is preferred to it, if it is taken."""
-SHARE_WITHOUT_HOPE = 1.5
+SHARE_WITHOUT_HOPE = 3
 """Of the cheapest of ordered plans, from which on no other one goes further."""
 SHARE_OF_TABLES = 2.0
 """One of three axes, which only memory gives, is left for twice the operations: matrix
