@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from tensorgen.lang.foreign_signs import TRANSPOSE
+
 _STEPS = "define it by steps under 'where': x[0] = ..., x[t + 1] = ..."
 _INDICES = "index notation does it: f[i] = ... of x[i] or X[i, j]"
 _READ = "entries at an index array are read by brackets: x[index]"
@@ -84,6 +86,7 @@ MEANT = {
 
 VALUES = {
     "end": "the last entry is x[-1], and x[1:] goes up to the end",
+    "T": f"{TRANSPOSE}; a size stands in a shape, or under 'dims'",
     "newaxis": "a new axis is written None: x[:, None]",
     "nan": "what has no value is left out by a range or a condition",
     "Inf": "infinity is written inf",
