@@ -5,6 +5,7 @@ An answer that makes the spec wrong is asked for again, with what is wrong with 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import click
@@ -24,6 +25,11 @@ class Answers:
     function: str = "loss"
     expression: str = "1"
     by: str = ""
+
+    def with_input(self, declared: str) -> Answers:
+        """Return these with one more input, or these where nothing is declared."""
+        more = (*self.inputs, declared)
+        return replace(self, inputs=more) if declared else self
 
     def text(self) -> str:
         """Return the spec."""
@@ -45,35 +51,42 @@ class Answers:
 def ask_spec(module: str | None) -> Answers:
     """Return answers of a person, where Enter takes what is offered.
 
-    The name of the module is not asked for where it is known.
+    The `module` that is known is offered as its name.
     """
-    given = Answers()
-    given = _asked("name of the module", given, "module", module or given.module)
+    none = Answers()
+    offered = module or none.module
+    named = _asked("name of the module", offered, lambda x: replace(none, module=x))
+    given = _ask_inputs(named)
+    first = given.inputs[0].partition(":")[0].strip()
+    offered = given.function
+    called = _asked(
+        "name of the function", offered, lambda x: replace(given, function=x)
+    )
+    offered = f"sum({first}**2)"
+    whole = _asked("expression", offered, lambda x: replace(called, expression=x))
+    return _asked("derivatives by", first, lambda x: replace(whole, by=x))
+
+
+def _ask_inputs(given: Answers) -> Answers:
     streams.say(
         "inputs with their shapes, as X: [m, n] or lam: scalar; Enter ends them"
     )
     while True:
-        so_far, offered = given.inputs, "" if given.inputs else "x: [n]"
-        given = _asked("input", given, "inputs", offered)
-        if given.inputs == so_far:
-            break
-    first = given.inputs[0].partition(":")[0].strip()
-    given = _asked("name of the function", given, "function", given.function)
-    given = _asked("expression", given, "expression", f"sum({first}**2)")
-    return _asked("derivatives by", given, "by", first)
+        offered = "" if given.inputs else "x: [n]"
+        found = _asked("input", offered, given.with_input)
+        if found is given:
+            return given
+        given = found
 
 
-def _asked(question: str, given: Answers, part: str, offered: str) -> Answers:
+def _asked(
+    question: str, offered: str, with_answer: Callable[[str], Answers]
+) -> Answers:
     """Ask until the answer fits those before it."""
     while True:
         shown = bool(offered)
-        answer = click.prompt(question, offered, err=True, show_default=shown).strip()
-        if part != "inputs":
-            found = replace(given, **{part: answer})
-        elif answer:
-            found = replace(given, inputs=(*given.inputs, answer))
-        else:
-            return given
+        answer: str = click.prompt(question, offered, err=True, show_default=shown)
+        found = with_answer(answer.strip())
         if _is_right(found):
             return found
 
