@@ -49,6 +49,7 @@ def section(title: str) -> str:
 WRONG = {
     "shapes do not match in '+'": "f: X + y",
     "unknown name 'z'": "f: sum(z)",
+    "unknown size 'r'": "f: sum(w * ones(r))",
     "the index 'j' is neither on the left side nor bound": "f[i]: X[i, j]",
     "'phi' calls p.phi, and code from outside is not allowed": (
         "f: sum(w)\nexternal: {phi: {call: p.phi}}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import yaml
@@ -19,6 +20,30 @@ def test_citation_and_changelog_are_of_this_version() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     first = re.search(r"^## (.*)$", changes, re.MULTILINE)
     assert first is not None and first[1].endswith(tensorgen.__version__)
+
+
+def test_the_recipe_of_conda_says_what_the_package_says() -> None:
+    recipe = yaml.safe_load((ROOT / "examples/conda/meta.yaml").read_text("utf-8"))
+    packed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    project = packed["project"]
+    name, version = project["name"], tensorgen.__version__
+    assert recipe["package"] == {"name": name, "version": version}
+    scripts = [f"{own} = {place}" for own, place in project["scripts"].items()]
+    assert recipe["build"]["entry_points"] == scripts
+    needed = [f"python{project['requires-python']}", *project["dependencies"]]
+    assert requirements(recipe["requirements"]["run"]) == requirements(needed)
+    host = [f"python{project['requires-python']}", "pip"]
+    host += packed["build-system"]["requires"]
+    assert requirements(recipe["requirements"]["host"]) == requirements(host)
+    about = recipe["about"]
+    assert about["summary"] == project["description"]
+    assert about["license"] == project["license"]
+    assert [about["license_file"]] == project["license-files"]
+
+
+def requirements(given: list[str]) -> set[str]:
+    """Return what is needed as conda writes it: in small letters, without spaces."""
+    return {one.lower().replace(" ", "") for one in given}
 
 
 def test_headers_name_the_version_that_wrote_them_and_whose_the_module_is() -> None:

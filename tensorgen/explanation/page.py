@@ -120,8 +120,10 @@ def _section(
     ]
     for form in subject.forms:
         when = f", if {form.condition}" if form.condition else ""
-        rows.append(f"<h3>Statements, {escaped(told.backend + when)}</h3>")
-        rows.append(f"<pre>{_statements(subject, form, parts)}</pre>")
+        title = f"Statements, {told.backend}{when}"
+        rows.append(f"<h3>{escaped(title)}</h3>")
+        statements = _statements(subject, form, parts)
+        rows.append(f"<pre {_scrolled(title)}>{statements}</pre>")
     kernels = kernels_of(subject)
     rows += _texts(f"Kernels, {told.backend}", kernel_rows(kernels, told.backend))
     rows += [*_drawing(subject, parts), "</div></div>", "</section>"]
@@ -149,12 +151,22 @@ def _block(subject: Subject, in_matrices: bool, rows: Sequence[str]) -> str:
 def _equation(told: Equation, parts: Mapping[str, str]) -> str:
     ranges = escaped(told.ranges.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
     ranges = f"<small>for {ranges}</small>" if told.dims else ""
-    return f'<div class="eq wide">{equation_mathml(told, parts)}{ranges}</div>'
+    scrolled = _scrolled(f"Formula of {told.name}")
+    return (
+        f'<div class="eq wide" {scrolled}>{equation_mathml(told, parts)}{ranges}</div>'
+    )
 
 
 def _texts(title: str, rows: Iterable[str]) -> list[str]:
     text = escaped("\n".join(rows))
-    return [f"<h3>{escaped(title)}</h3>", f"<pre>{text}</pre>"] if text else []
+    if not text:
+        return []
+    return [f"<h3>{escaped(title)}</h3>", f"<pre {_scrolled(title)}>{text}</pre>"]
+
+
+def _scrolled(title: str) -> str:
+    """What lets keys reach, and scroll, a part that may be wider than its column."""
+    return f'tabindex="0" role="region" aria-label="{escaped(title)}"'
 
 
 def _modes(subject: Subject) -> str:
@@ -192,7 +204,8 @@ def _statements(subject: Subject, form: Form, parts: Mapping[str, str]) -> str:
 
 def _drawing(subject: Subject, parts: Mapping[str, str]) -> list[str]:
     dag = dag_of(subject)
-    title = "<h3>The graph of computations</h3>"
+    name = "The graph of computations"
+    title = f"<h3>{name}</h3>"
     if len(dag.vertices) > MOST_VERTICES:
         return [title, f"<p>{len(dag.vertices)} values: tensorgen explain --dot</p>"]
-    return [title, f'<div class="wide">{picture(dag, parts)}</div>']
+    return [title, f'<div class="wide" {_scrolled(name)}>{picture(dag, parts)}</div>']

@@ -160,7 +160,8 @@ def _size(e: Statement, tree: ast.expr, least: int = 0) -> Dim | None:
     size = size_form(e, tree)
     if size is None:
         hint = "a size is an expression in dims and integers"
-        e.no_form(tree, "'{}' is not a size", hint)
+        if not e.unknown_sizes(tree):
+            e.no_form(tree, "'{}' is not a size", hint)
         return None
     if size.constant is not None and size.constant < least:
         e.fault(f"a size cannot be {size.constant}", tree)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tensorgen.errors import Suggestion
+from tensorgen.lang.foreign_signs import TRANSPOSE
 
 _STEPS = "define it by steps under 'where': x[0] = ..., x[t + 1] = ..."
 _INDICES = "index notation does it: f[i] = ... of x[i] or X[i, j]"
@@ -89,6 +90,7 @@ MEANT = {
 
 VALUES = {
     "end": "the last entry is x[-1], and x[1:] goes up to the end",
+    "T": f"{TRANSPOSE}; a size stands in a shape, or under 'dims'",
     "newaxis": "a new axis is written None: x[:, None]",
     "nan": "what has no value is left out by a range or a condition",
     **dict.fromkeys(("Inf", "infty"), Suggestion("infinity is written inf", "inf")),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from fractions import Fraction
 
 from tensorgen.errors import Mark, Span, Suggestion, suggest
 from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import constant_value
-from tensorgen.lang import conditions, entrywise_slips
+from tensorgen.lang import conditions, entrywise_slips, foreign_signs
 from tensorgen.lang.scope import Thing
 from tensorgen.lang.statement import Statement
 from tensorgen.operators.functions import linalg, making
@@ -85,6 +86,8 @@ def operation(e: Statement, tree: ast.expr) -> Array | None:
         case ast.BinOp():
             sign, hint = _REFUSED_OPERATORS[type(tree.op)]
             place = e.expression.operator(tree.left, tree.right, sign)
+            if sign == "^" and re.match(r"T\b", e.expression.source(tree.right)):
+                hint = foreign_signs.TRANSPOSE
             hint = entrywise_slips.reciprocal_matrix(e, tree) or hint
             e.fault(f"there is no operator '{sign}'", place, hint=hint)
             return None

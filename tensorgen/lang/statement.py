@@ -35,6 +35,10 @@ from tensorgen.operators.functions.array import Array, Build, Label, Misuse, Pla
 CONSTANTS = ("pi", "e", "inf")
 # Of definitions that call each other, a fault shows the innermost calls.
 _MOST_CALLERS = 3
+# Of a long file, a hint shows the first names alone.
+_MOST_NAMES = 8
+# A name of so few letters resembles many others.
+_SHORT = 2
 
 
 @dataclass
@@ -376,10 +380,40 @@ class Statement:
     def unknown(self, name: str, tree: ast.expr) -> None:
         """Report a name that stands for nothing."""
         known = [*self.scope, *self.names, *CONSTANTS]
-        hint = foreign_names.VALUES.get(name) or suggest(name, known)
+        base, _, index = name.rpartition("_")
+        meant = f"an entry is written {base}[{index}]" if base in known else None
+        close = meant or suggest(name, known)
+        if close is None or (meant is None and len(name) <= _SHORT):
+            close = f"{close or self._there_are()} {_declaring(name)}".strip()
+        hint = foreign_names.VALUES.get(name) or close
         if name in self.names.all:
             hint = f"'{name}' is defined further below: names see those above them"
         self.fault(f"unknown name '{name}'", tree, hint=hint)
+
+    def _there_are(self) -> str:
+        found = [*self.scope, *self.names]
+        shown = [*found[:_MOST_NAMES], "..."] if found[_MOST_NAMES:] else found
+        return f"there are {', '.join(shown)};" if found else ""
+
+    def unknown_sizes(self, tree: ast.expr) -> bool:
+        """Report the names in a size that stand for nothing, if any."""
+        found = False
+        for part in ast.walk(tree):
+            if isinstance(part, ast.Name) and self._is_free(part.id):
+                sizes = [x for x in self.names if self._is_size(x)]
+                there = f"the sizes are {', '.join(sizes)}; " if sizes else ""
+                hint = suggest(part.id, sizes) or (
+                    f"{there}another stands in the shape of an input, or under 'dims', "
+                    f"as in dims: [{part.id}]"
+                )
+                hint = foreign_names.VALUES.get(part.id) or hint
+                self.fault(f"unknown size '{part.id}'", part, hint=hint)
+                found = True
+        return found
+
+    def _is_size(self, name: str) -> bool:
+        thing = self.names.get(name)
+        return thing is not None and thing.dim is not None
 
     def unbound(self, tree: ast.expr) -> bool:
         """Report the names in a position that could only be indices, if any."""
@@ -408,3 +442,8 @@ class Statement:
             or name in FUNCTIONS
             or name in self.session.prelude
         )
+
+
+def _declaring(name: str) -> str:
+    """How a name comes to be that is none yet."""
+    return f"what is given is declared under 'inputs', as in {name}: scalar"

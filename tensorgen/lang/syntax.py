@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tensorgen.errors import Faults, Span, Text
+from tensorgen.lang.foreign_signs import TRANSPOSE, find_slip, written_sign
 
 LONGEST = 100_000
 DEEPEST = 80
@@ -24,30 +25,8 @@ DEEPEST = 80
 _LARGEST_EXPONENT = 400
 _MOST_DIGITS = 1000
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)$")
-_DOTTED = re.compile(r"(?:\b[A-Za-z_]\w*|[)\]'])\s*(\.[*/^])")
 _RANGE = re.compile(r"(?<=\w)\s*(?<![=<>!:])(=)\s*range\s*\(")
 _CLOSING = {")": "(", "]": "[", "}": "{"}
-_LOOKALIKES = {
-    "\N{MINUS SIGN}": "-",
-    "\N{EN DASH}": "-",
-    "\N{EM DASH}": "-",
-    "\N{MULTIPLICATION SIGN}": "*",
-    "\N{MIDDLE DOT}": "*",
-    "\N{DOT OPERATOR}": "*",
-    "\N{ASTERISK OPERATOR}": "*",
-    "\N{DIVISION SIGN}": "/",
-    "\N{DIVISION SLASH}": "/",
-    "\N{LESS-THAN OR EQUAL TO}": "<=",
-    "\N{GREATER-THAN OR EQUAL TO}": ">=",
-    "\N{NOT EQUAL TO}": "!=",
-    "\N{SUPERSCRIPT TWO}": "**2",
-    "\N{SUPERSCRIPT THREE}": "**3",
-    "\N{GREEK SMALL LETTER PI}": "pi",
-    "\N{INFINITY}": "inf",
-    "\N{SQUARE ROOT}": "sqrt",
-    "\N{NO-BREAK SPACE}": "a plain space",
-    "\N{RIGHT SINGLE QUOTATION MARK}": ".T",
-}
 
 
 @dataclass(frozen=True)
@@ -251,8 +230,7 @@ def _scanned(text: Text, faults: Faults) -> bool:
             faults.add("'=' cannot be used in an expression", place, hint=hint)
             return False
         elif not (char.isascii() and (char.isprintable() or char in "\n\t")):
-            meant = _LOOKALIKES.get(char)
-            hint = f"write {meant}" if meant else "an expression is written in ASCII"
+            hint = written_sign(value, at)
             faults.add(f"'{char}' cannot be used in an expression", place, hint=hint)
             return False
     if opened or quote not in ("", "#"):
@@ -261,7 +239,7 @@ def _scanned(text: Text, faults: Faults) -> bool:
         faults.add(
             f"'{value[at]}' is never closed",
             text.span(at, at + 1),
-            hint="a transpose is written A.T" if transposed else None,
+            hint=TRANSPOSE if transposed else None,
         )
         return False
     return True
@@ -294,10 +272,11 @@ def _explain(text: Text, error: SyntaxError, faults: Faults) -> None:
         message = "this number cannot be read"
     elif "too many" in said or "Exceeds the limit" in said:
         message = "the expression is nested too deeply, or a number is too long"
-    dotted = _DOTTED.search(text.value)
-    if dotted and dotted.start(1) <= place:
-        place = dotted.start(1)
-        hint = "*, / and ** go entry by entry without a dot, @ is the matrix product"
+    # Python marks all of what misses a comma, and the last digit of a bad number.
+    end = place + max((error.end_offset or 0) - (error.offset or 0), 1) + 1
+    slip = find_slip(text.value, end)
+    if slip is not None:
+        place, hint = slip
     elif text.value[place : place + 1] == "\\" or "line continuation" in said:
         hint = "solve(A, b) solves A @ x = b"
     faults.add(message, text.span(place, place + 1), hint=hint)

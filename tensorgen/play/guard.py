@@ -1,8 +1,9 @@
 """Who may ask at all: a page that was opened by its address, on this machine.
 
 Any page that is open in a browser can send requests to this machine, and so can any
-program on it. So every path starts with a secret, and the host that was asked must be
-this machine by its own name: not one of another's that leads here (DNS rebinding).
+program on it. So every path starts with a secret, the host that was asked must be
+this machine by its own name: not one of another's that leads here (DNS rebinding), and
+a request that says from which page it comes must come from one of that host.
 """
 
 from __future__ import annotations
@@ -74,6 +75,9 @@ class Guard:
         asked = Headers(scope=scope).getlist("host")
         if len(asked) != 1 or asked[0].partition(":")[0] not in HOSTS:
             return PlainTextResponse("this is not the name of this machine", 421)
+        origins = Headers(scope=scope).getlist("origin")
+        if any(origin != f"http://{asked[0]}" for origin in origins):
+            return PlainTextResponse("this comes from a page of another origin", 403)
         path = scope["path"]
         given = [*path.split("/"), ""][1].encode("utf-8", "replace")
         if not secrets.compare_digest(given, self._token):

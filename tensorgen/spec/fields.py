@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.spec.yaml_nodes import Listing, Mapping, Node, Scalar, describe, shorten
@@ -23,17 +25,27 @@ class Field:
 
 
 def read_fields(
-    node: Mapping, known: Sequence[str], what: str, faults: Faults
+    node: Mapping,
+    known: Sequence[str],
+    what: str,
+    faults: Faults,
+    elsewhere: MappingOf[str, str] = MappingProxyType({}),
 ) -> dict[str, Field]:
-    """Return the fields by key; reports unknown keys and keys given twice."""
+    """Return the fields by key; reports unknown keys and keys given twice.
+
+    Of keys that belong `elsewhere`, a hint says where.
+    """
     fields: dict[str, Field] = {}
+    above: Field | None = None
     for entry in read_entries(node, faults):
-        key = entry.key.value
-        if key not in known:
+        key, before, above = entry.key.value, above, entry
+        if key not in known and before is not None and before.empty and not node.flow:
+            _report_stray(before, entry.key, faults)
+        elif key not in known:
             faults.add(
                 f"'{shorten(key)}' is not a key of {what}",
                 entry.key.span(),
-                hint=_unknown_hint(entry, known, node),
+                hint=elsewhere.get(key) or _unknown_hint(entry, known, node),
             )
         elif key in fields:
             faults.add(
@@ -67,16 +79,56 @@ def read_entries(node: Mapping, faults: Faults) -> Iterator[Field]:
 
 
 def read_section(
-    field: Field | None, form: str, faults: Faults, *, may_be_empty: bool = True
+    field: Field | None,
+    form: str,
+    faults: Faults,
+    *,
+    may_be_empty: bool = True,
+    parts: Sequence[str] = (),
 ) -> Iterator[Field]:
-    """Yield the entries of a section whose keys the user chose; `form` shows one."""
+    """Yield the entries of a section whose keys the user chose; `form` shows one.
+
+    An entry may have `parts`, which are reported where they stand beside it.
+    """
     if field is None or (may_be_empty and field.empty):
         return
     if isinstance(field.node, Mapping):
-        yield from read_entries(field.node, faults)
-    else:
-        message = f"'{field.key}' must be a mapping, not {describe(field.node)}"
-        faults.add(message, field.key.span(), hint=form)
+        yield from _whole(read_entries(field.node, faults), parts, faults)
+        return
+    message = f"'{field.key}' must be a mapping, not {describe(field.node)}"
+    if isinstance(field.node, Listing):
+        form += ", without a dash"
+    elif isinstance(field.node, Scalar) and ":" in field.node.text.value:
+        form += ", with a space behind ':'"
+    faults.add(message, field.key.span(), hint=form)
+
+
+def _whole(
+    entries: Iterable[Field], parts: Sequence[str], faults: Faults
+) -> Iterator[Field]:
+    """Yield entries but those of which all parts stand beside them."""
+    above: Field | None = None
+    lost = False
+    for entry in entries:
+        if above is not None and above.empty and entry.key.value in parts:
+            if not lost:  # once for all of them
+                _report_stray(above, entry.key, faults)
+            lost = True
+            continue
+        if above is not None and not lost:
+            yield above
+        above, lost = entry, False
+    if above is not None and not lost:
+        yield above
+
+
+def _report_stray(above: Field, key: Text, faults: Faults) -> None:
+    """Report a key that stands beside the one that it should stand under."""
+    own = f"'{shorten(above.key.strip().value)}'"
+    message = f"'{shorten(key.value)}' stands beside {own}, not under it"
+    hint = f"what belongs to {own} is indented further than {own}"
+    marks = ((above.key.span(), "nothing is under this"), (key.span(), ""))
+    faults.add(message, key.span(), marks=marks, hint=hint)
 
 
 def read_names(nodes: Iterable[Node], faults: Faults) -> Iterator[Text]:

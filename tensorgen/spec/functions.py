@@ -29,7 +29,7 @@ from tensorgen.spec.model import (
 from tensorgen.spec.names import Namespace
 from tensorgen.spec.yaml_nodes import Listing, Mapping, Node, Scalar, describe
 
-_KEYS = ("doc", "where", "checkpoint", "expr", "wrt", "emit")
+FUNCTION_KEYS = ("doc", "where", "checkpoint", "expr", "wrt", "emit")
 _INDEXED = re.compile(r"\s*(?P<key>expr)\s*(?P<indices>\[.*\])\s*")
 _IMPLICIT = ("unknown", "root", "fixed_point", "equation", "minimises")
 
@@ -40,7 +40,13 @@ def read_functions(
     """Return the functions in order."""
     functions: list[FunctionSpec] = []
     form = "write name: expression"
-    for entry in read_section(field, form, faults, may_be_empty=False):
+    entries = read_section(field, form, faults, may_be_empty=False, parts=FUNCTION_KEYS)
+    above: Field | None = None
+    for entry in entries:
+        above, before = entry, above
+        if before is not None and _belongs(entry, before, faults):
+            above = before
+            continue
         side = read_left_side(entry.key, "a function", faults)
         if side is not None:
             names.claim(side.name, "a function")
@@ -48,6 +54,21 @@ def read_functions(
         if function is not None:
             functions.append(function)
     return tuple(functions)
+
+
+def _belongs(entry: Field, above: Field, faults: Faults) -> bool:
+    """Report what is no function, but a key of the one above that it lacks."""
+    key, node = entry.key.value, above.node
+    if not isinstance(node, Mapping) or node.flow or isinstance(entry.node, Mapping):
+        return False
+    own = {name.text.value for name, _ in node.pairs if isinstance(name, Scalar)}
+    if key not in FUNCTION_KEYS or key in own:
+        return False
+    name = above.key.strip()
+    message = f"'{key}' stands beside '{name}', not under it"
+    hint = f"indent it as far as '{sorted(own)[0]}'" if own else None
+    faults.add(message, entry.key.span(), hint=hint)
+    return True
 
 
 def _function(
@@ -62,7 +83,7 @@ def _function(
         name = side.name
         plain = None, (), expr, (), (), side.ranges, side.places
         return FunctionSpec(name.value, name, side.indices, *plain)
-    known = (*_KEYS, *_IMPLICIT)
+    known = (*FUNCTION_KEYS, *_IMPLICIT)
     node = _without_indices(entry.key, entry.node, faults)
     fields = read_fields(node, known, "a function", faults)
     results = _results(fields.get("expr"), side, faults)

@@ -82,7 +82,7 @@ def read_inputs(
 ) -> tuple[InputSpec, ...]:
     """Return the inputs in order; `dims` grows by those that shapes mention."""
     inputs: list[InputSpec] = []
-    for entry in read_section(field, "write name: shape", faults):
+    for entry in read_section(field, "write name: shape", faults, parts=_KEYS):
         good = check_name(entry.key, "an input", faults)
         if good:
             names.claim(entry.key, "an input")

@@ -11,7 +11,7 @@ from tensorgen.spec.check import check_names, claim_definitions
 from tensorgen.spec.clauses import read_clauses
 from tensorgen.spec.externals import check_allowed, read_externals
 from tensorgen.spec.fields import Field, read_doc, read_fields, read_items, read_text
-from tensorgen.spec.functions import read_functions
+from tensorgen.spec.functions import FUNCTION_KEYS, read_functions
 from tensorgen.spec.inputs import read_dims, read_inputs
 from tensorgen.spec.model import BACKENDS, SUPPORT, Definition, Spec
 from tensorgen.spec.names import Namespace, check_name, in_code
@@ -49,7 +49,9 @@ def sketch_spec(source: Source, faults: Faults, allow_external: bool = False) ->
         start = root.span.start
         span = Span(source, start, start + 1)
         fail(f"a mapping is expected, not {describe(root)}", span, hint=hint)
-    fields = read_fields(root, _KEYS, "a spec", faults)
+    hint = "it belongs to a function: indent it as far as 'expr'"
+    elsewhere = dict.fromkeys(FUNCTION_KEYS, hint)
+    fields = read_fields(root, _KEYS, "a spec", faults, elsewhere)
     _check_version(fields.get("tensorgen"), root, faults)
     return _read_sections(source, fields, faults, allow_external)
 
@@ -74,7 +76,7 @@ def _read_sections(
     known = by_name | {x.name: x.given for x in unknowns}
     functions = read_functions(fields.get("functions"), known, names, faults)
     if "functions" not in fields:
-        faults.add("the file has no 'functions'", Span(source, 0, 0))
+        _report_no_functions(source, fields, faults)
     backends = _backends(fields.get("backends"), faults)
     problem = read_problem(fields.get("problem"), module, by_name, functions, faults)
     blocks = read_blocks(fields.get("blocks"), dims, inputs, functions, faults)
@@ -96,6 +98,21 @@ def _read_sections(
         blocks,
         tuple(dims.places),
     )
+
+
+def _report_no_functions(
+    source: Source, fields: dict[str, Field], faults: Faults
+) -> None:
+    """Report that there are none, or stand too deep."""
+    for field in fields.values():
+        pairs = field.node.pairs if isinstance(field.node, Mapping) else ()
+        for key, _ in pairs:
+            if isinstance(key, Scalar) and key.text.value == "functions":
+                message = f"'functions' stands under '{field.key}', not beside it"
+                hint = f"indent it as far as '{field.key}'"
+                faults.add(message, key.span, hint=hint)
+                return
+    faults.add("the file has no 'functions'", Span(source, 0, 0))
 
 
 def _check_version(field: Field | None, root: Mapping, faults: Faults) -> None:

@@ -25,7 +25,7 @@ def read_unknowns(
 ) -> tuple[UnknownSpec, ...]:
     """Return the unknowns in order; `dims` grows by those that shapes mention."""
     found = []
-    for entry in read_section(field, _FORM, faults):
+    for entry in read_section(field, _FORM, faults, parts=_KEYS):
         good = check_name(entry.key, "an unknown", faults)
         unknown = _unknown(entry, dims, faults)
         if good:

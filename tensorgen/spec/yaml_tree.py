@@ -78,6 +78,7 @@ class _Builder:
         self.faults = faults
         self.root: Node | None = None
         self.stack: list[_Open] = []
+        self.left: list[_Open] = []  # what the line at hand has ended
 
     def take(self, event: yaml.Event) -> None:
         """Grow the tree by one event."""
@@ -106,6 +107,7 @@ class _Builder:
             fail("a spec has no YAML tags ('!name')", span, hint=hint)
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
+        self.left.clear()
         start, end = _at(event.start_mark), _at(event.end_mark)
         style = event.style or ""
         text = locate(event.value, self.source, start, end, style)
@@ -120,6 +122,7 @@ class _Builder:
 
     def _close(self, event: yaml.CollectionEndEvent) -> None:
         done = self.stack.pop()
+        self.left.append(done)
         end = _at(event.end_mark)
         if not done.flow:
             # A block ends where the next token starts; its text ends before.
@@ -163,8 +166,14 @@ def _translate(error: yaml.YAMLError, builder: _Builder) -> NoReturn:
     problem = str(error.problem)
     if problem.startswith("mapping values") and not _inside_value(source, at):
         problem = "expected <block end>, but found"
+        entry = _entry(source, at)
+        at = at if entry is None else entry.start("key")
+    if problem.startswith("could not find expected ':'") and error.context_mark:
+        at = error.context_mark.index
     for beginning, message, hint in _SYNTAX:
         if problem.startswith(beginning):
+            if message == _OUT_OF_LINE:
+                hint = f"{_columns(builder)}; {hint}"
             fail(message, Span(source, at, at + 1), hint=hint or _block(source, at))
     context = f"{error.context}, " if error.context else ""
     marks: list[tuple[Span, str]] = []
@@ -179,18 +188,40 @@ def _translate(error: yaml.YAMLError, builder: _Builder) -> NoReturn:
     )
 
 
+_OUT_OF_LINE = "this line does not continue what is above it"
 # What PyYAML says, what we say, and what to do about it (None: the block form).
 _SYNTAX: tuple[tuple[str, str, str | None], ...] = (
     (r"found character '\t'", "YAML allows no tabs here", "indent with spaces"),
+    (
+        "expected chomping",
+        "'|' and '>' start a block of text, which begins on the next line",
+        "a norm is norm(x), an absolute value abs(x)",
+    ),
+    (
+        "could not find expected ':'",
+        "this line is no 'key: value'",
+        "the text of a block is indented further than its key",
+    ),
     ("found character", "a text without quotes cannot start like this", None),
     ("mapping values are not allowed", "YAML cuts this text at ': '", None),
     (
         "expected <block end>, but found",
-        "this line does not continue what is above it",
-        "the keys of one mapping are indented alike; an expression that starts with a "
-        "quote or '[' and goes on behind it needs quotes around all of it",
+        _OUT_OF_LINE,
+        "an expression that starts with a quote or '[' and goes on behind it needs "
+        "quotes around all of it",
     ),
 )
+
+
+def _columns(builder: _Builder) -> str:
+    """Say where the keys of the mappings start that a line may continue."""
+    open_or_left = [*builder.stack, *builder.left]
+    starts = sorted(x.start for x in open_or_left if x.mapping and not x.flow)
+    columns = [str(Span(builder.source, at, at).column) for at in starts]
+    rule = "the keys of one mapping are indented alike"
+    return f"{rule}: here at column {' or '.join(columns)}" if columns else rule
+
+
 _ENTRY = re.compile(r"(?P<indent>\s*)(?P<key>[^\s:][^:\n]*):[ \t]+(?P<value>\S.*)")
 
 

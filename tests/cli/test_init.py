@@ -1,5 +1,6 @@
 """`tensorgen init`: specs to begin with, each of which is right."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -118,11 +119,61 @@ def test_on_a_terminal_it_is_asked_for(
     assert (tmp_path / "glm.yaml").read_text("utf-8") == starter("glm")
 
 
+def on_a_terminal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, answers: str, *words: str
+) -> str:
+    """Answer in a folder, and return what was shown."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("tensorgen.cli.init.sys", Terminals())
+    return CliRunner().invoke(cli.cli, ["init", *words], input=answers).output
+
+
+def test_enter_takes_all_that_is_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = on_a_terminal(tmp_path, monkeypatch, "\n" * 7)
+    assert "7  your own" in shown and "wrote fit.yaml" in shown
+    module: Any = tensorgen.load(tmp_path / "fit.yaml")
+    np.testing.assert_array_equal(module.loss_grad([1.0, 2.0]), [2, 4])
+
+
+def test_a_spec_of_ones_own_is_asked_for_and_wrong_answers_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = ["7", "a-b", "ridge", "X: [m, n]", "y[m]", "y: [m]", "w: [n]", ""]
+    answers += ["X", "loss", "norm(X @ v - y)**2", "norm(X @ w - y)**2", "v", "w"]
+    shown = on_a_terminal(tmp_path, monkeypatch, "\n".join(answers) + "\n")
+    assert "error: 'a-b' cannot be the name of a module" in shown
+    assert "error: unknown name 'v'" in shown and "wrote ridge.yaml" in shown
+    module: Any = tensorgen.load(tmp_path / "ridge.yaml")
+    grad = module.loss_grad(X=np.eye(2), y=[1.0, 1.0], w=[0.0, 2.0])
+    np.testing.assert_allclose(grad, [-2, 2])
+
+
+def test_the_name_of_the_file_is_offered_and_what_is_there_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "there.yaml").write_text("mine", "utf-8")
+    shown = on_a_terminal(tmp_path, monkeypatch, "\n" * 7, "new-fit.yaml")
+    assert "name of the module [new_fit]" in shown and "wrote new-fit.yaml" in shown
+    shown = on_a_terminal(tmp_path, monkeypatch, "", "there.yaml")
+    assert "there.yaml exists" in shown and "which" not in shown
+    assert (tmp_path / "there.yaml").read_text("utf-8") == "mine"
+
+
+def test_an_end_of_input_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_a_terminal(tmp_path, monkeypatch, "7\nfit\n")
+    assert [*tmp_path.iterdir()] == []
+
+
 class Terminals:
     """Streams that a person sits at."""
 
     def __init__(self) -> None:
         self.stdin = self.stderr = self
+        self.exit = sys.exit
 
     def isatty(self) -> bool:
         return True

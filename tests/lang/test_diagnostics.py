@@ -20,7 +20,7 @@ WRONG = [
         "write *",
     ),
     ("v\N{SUPERSCRIPT TWO}", "'\xb2' cannot be used", "\xb2", "write **2"),
-    ("\N{GREEK SMALL LETTER LAMDA}", "cannot be used", "\u03bb", "ASCII"),
+    ("\N{GREEK SMALL LETTER LAMDA}", "cannot be used", "\u03bb", "write lam"),
     (
         "sum(A[i, j], j=range(i, n), axis=0, i)",
         "a positional argument follows a named one",

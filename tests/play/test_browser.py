@@ -108,12 +108,14 @@ def test_a_fault_is_shown_below_the_text_and_a_click_goes_there(page: Any) -> No
     assert "error: '(' is never closed\n    1 | A @ x + log(" in fault.text_content()
     assert page.get_attribute("#expression", "aria-invalid") == "true"
     assert "stale" in page.get_attribute("#told", "class")
+    assert page.is_visible("#fault") and "never closed" in page.inner_text("#fault")
     fault.click()
     assert page.evaluate("document.activeElement.id") == "expression"
     assert page.evaluate("document.activeElement.selectionStart") == 11
     page.fill("#expression", EXPRESSION)
     done(page)
     assert page.locator("#diagnostics .error").count() == 0
+    assert not page.is_visible("#fault")
 
 
 def test_the_address_holds_the_state(page: Any, chromium: Any) -> None:

@@ -101,6 +101,38 @@ def test_only_this_machine_by_its_own_name_is_asked(
     assert page.get(f"/{TOKEN}/", headers={"host": host}).status_code == code
 
 
+@pytest.mark.parametrize(
+    ("origin", "code"),
+    [
+        (HERE, 200),
+        ("http://127.0.0.1:8001", 403),
+        ("https://127.0.0.1:8000", 403),
+        ("http://localhost:8000", 403),
+        ("http://evil.example", 403),
+        ("http://127.0.0.1:8000.evil.example", 403),
+        ("null", 403),
+        ("", 403),
+    ],
+)
+def test_pages_of_other_origins_are_refused_even_with_the_token(
+    page: TestClient, origin: str, code: int
+) -> None:
+    assert page.get(f"/{TOKEN}/", headers={"origin": origin}).status_code == code
+    answer = page.post(f"/{TOKEN}/run/other", json={}, headers={"origin": origin})
+    assert answer.status_code == (404 if code == 200 else code)
+
+
+def test_what_scrolls_is_reached_by_keys_and_has_a_name(page: TestClient) -> None:
+    text = page.get(f"/{TOKEN}/").text
+    made = page.post(f"/{TOKEN}/run/explain", json={"expression": "sum(x**2)"}).json()
+    text += "".join(one["html"] for one in made["functions"])
+    found = re.findall(r'<pre[^>]*>|<div[^>]*class="[^"]*\bwide\b[^>]*>', text)
+    assert len(found) > 5
+    for tag in found:
+        assert 'tabindex="0"' in tag and 'role="region"' in tag, tag
+        assert re.search(r'aria-label="[^"]+"', tag), tag
+
+
 def test_tokens_are_long_and_new() -> None:
     found = {new_token() for _ in range(100)}
     assert len(found) == 100

@@ -34,6 +34,8 @@ NEEDED = (
     "tests/release/check.py",
 )
 """What an sdist is to have beside the package."""
+LARGEST_WHEEL = 2 * 2**20
+"""Bytes: somewhat more than the source and the templates take, compressed."""
 SAID = "tensorgen: 1\nfunctions: {f: {expr: sum(x**2), wrt: x}}\ninputs: {x: [n]}\n"
 
 
@@ -100,7 +102,9 @@ def test_archives_hold_what_they_should_and_nothing_else(built: Path) -> None:
     assert own <= packed
     assert {x.partition("/")[0] for x in packed} == {"tensorgen", info}
     assert f"{info}/licenses/LICENSE" in packed
-    assert not [x for x in packed if x.endswith(".pyc")]
+    kinds = {x.rpartition(".")[2] for x in packed if not x.startswith(info)}
+    assert kinds == {"py", "j2", "yaml", "tg", "typed", "html", "css", "js"}
+    assert wheel.stat().st_size < LARGEST_WHEEL
 
 
 def test_twine_finds_nothing_wrong(built: Path) -> None:

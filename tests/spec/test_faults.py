@@ -72,7 +72,7 @@ def test_what_is_wrong_with_the_file_as_a_whole_is_said(
         ("a: f(x: y)\n", ["1:7:", "cuts this text at ': '", "a: |", "  f(x: y)"]),
         ("a: [x[0], 1]\n", ["1:6:", "a: |", "[x[0], 1]"]),
         ("a: 'b' + c\n", ["1:8:", "does not continue"]),
-        ("a: 1\n  b: 2\n", ["2:4:", "does not continue", "indented alike"]),
+        ("a: 1\n  b: 2\n", ["2:3:", "does not continue", "indented alike"]),
         ("a: {b: ]}\n", ["1:8:", "found ']'"]),
         ("a: {doc: b: c, d: e}\n", ["1:11:", "doc: |", "  b: c"]),
         ("a: 'b\n", ["2:1:", "unexpected end"]),

@@ -33,7 +33,7 @@ def test_it_is_a_schema() -> None:
     [
         (SCHEMA, read._KEYS),
         (PARTS["input"]["anyOf"][1], inputs._KEYS),
-        (PARTS["function"]["anyOf"][1], functions._KEYS),
+        (PARTS["function"]["anyOf"][1], functions.FUNCTION_KEYS),
         (PARTS["unknown"], unknowns._KEYS),
         (PARTS["external"], externals._KEYS),
         (PARTS["problem"], problem._KEYS),

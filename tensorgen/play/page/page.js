@@ -82,6 +82,7 @@ async function run() {
   if (state.mode === "form" && !state.expression.trim()) {
     say("Type an expression, or start from an example.");
     showVariables([], []);
+    showFault({});
     return;
   }
   find("told").classList.add("stale");
@@ -129,7 +130,16 @@ function compiled(answer, start) {
   if (answer.variables) showVariables(answer.variables, answer.by);
   if (answer.spec !== undefined) find("made-text").textContent = answer.spec;
   showDiagnostics(answer.diagnostics ?? []);
+  showFault(answer);
   for (const module of answer.modules ?? []) showModule(module);
+}
+
+// Beside what compiled last, so that nobody takes that for what the text says now.
+function showFault(answer) {
+  const first = (answer.diagnostics ?? []).find((x) => x.kind === "error");
+  const text = first?.text ?? trouble(answer);
+  find("fault-text").textContent = text;
+  find("fault").hidden = !text;
 }
 
 function showDiagnostics(found) {
@@ -156,7 +166,7 @@ function showModule(module) {
   const save = element("button", "Download", { type: "button" });
   save.addEventListener("click", () => download(module.name, module.text));
   bar.append(element("code", module.name), copy, save);
-  const code = element("pre", "", { class: "code", tabindex: "0", "aria-label": module.name });
+  const code = element("pre", "", { class: "code", tabindex: "0", role: "region", "aria-label": module.name });
   code.innerHTML = module.html; // escaped by the server
   find(module.backend).replaceChildren(bar, code);
 }
