@@ -34,6 +34,7 @@ Functions over NumPy are read from the source of Python, and specs made in it:
 | file                    | holds                                                      |
 |-------------------------|------------------------------------------------------------|
 | `numpy_functions.py`    | functions, and helpers that they call                      |
+| `numpy_files.py`        | files of them, as `tensorgen from` reads them              |
 | `over_numpy/`           | bodies, expressions and calls in them                      |
 | `python_source.py`      | what names of a file refer to, and where                   |
 | `declared_shapes.py`    | shapes of arguments, as texts                              |

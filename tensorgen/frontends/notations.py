@@ -47,6 +47,11 @@ NOTATIONS: Mapping[str, Notation] = {
         (".geno",),
         re.compile(_SECTION, re.IGNORECASE | re.MULTILINE),
     ),
+    "numpy": Notation(
+        "tensorgen.frontends.numpy_files:read_numpy_file",
+        (".py",),
+        re.compile(r"^def \w+\(", re.MULTILINE),
+    ),
     "matrixcalculus": Notation(
         "tensorgen.frontends.matrixcalculus:read_matrixcalculus", (".mc", ".m")
     ),
