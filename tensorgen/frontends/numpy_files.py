@@ -59,9 +59,8 @@ def _shapes(function: ast.FunctionDef) -> Mapping[str, str]:
         if isinstance(x.annotation, ast.Constant)
         and isinstance(x.annotation.value, str)
     }
-    names = {x.arg for x in every}
-    said = {x: text for x, (text, *_) in _said(function) if x in names}
-    return found | said
+    found |= {x: text for x, (text, *_) in _said(function)}
+    return {x.arg: found[x.arg] for x in every if x.arg in found}
 
 
 def _words(function: ast.FunctionDef, keyword: str) -> Sequence[str]:
