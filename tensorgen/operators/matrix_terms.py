@@ -19,6 +19,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from tensorgen.ir.dims import Dim
+from tensorgen.operators.scalar import has_exact_power
 
 SUM, TIMES, MATMUL, POWER, ATOM = range(5)
 """How tightly a text holds together."""
@@ -277,7 +278,7 @@ def scaled(factor: Fraction, x: Expression) -> Expression:
 def raised(base: Expression, exponent: Fraction) -> Expression:
     """Return a power of a scalar, or of each entry."""
     own = parts_of(base)
-    whole = exponent.denominator == 1 and own.coefficient != 0
+    whole = own.coefficient != 0 and has_exact_power(own.coefficient, exponent)
     if exponent == 1:
         return base
     if base.dims:
