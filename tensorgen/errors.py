@@ -135,6 +135,14 @@ class Suggestion(str):
         return Suggestion, (str(self), self.word, self.place)
 
 
+def extended(hint: str, more: str) -> str:
+    """Return a hint that says more, and suggests the same."""
+    text = f"{hint} {more}".strip()
+    if isinstance(hint, Suggestion):
+        return Suggestion(text, hint.word, hint.place)
+    return text
+
+
 Mark = tuple[Span, str]
 
 

@@ -133,11 +133,10 @@ def _section(
 def _matrices(subject: Subject, parts: Mapping[str, str]) -> list[str]:
     """The formulas in matrix notation, typeset, and as NumPy has them."""
     told = subject.in_matrices
-    found = [
-        displayed("<mo>=</mo>".join([mathml(Name(name), parts), mathml(tree, parts)]))
-        for name, tree in zip(told, map(matrix_tree, told.values()), strict=True)
-    ]
-    rows = [f'<div class="eq wide">{math}</div>' for math in found]
+    rows = []
+    for name, tree in zip(told, map(matrix_tree, told.values()), strict=True):
+        sides = mathml(Name(name), parts), mathml(tree, parts)
+        rows.append(_formula(name, displayed("<mo>=</mo>".join(sides))))
     title, *texts = _texts("In matrices", matrix_rows(subject)) or [""]
     return [title, _block(subject, True, rows), *texts] if rows else []
 
@@ -151,10 +150,11 @@ def _block(subject: Subject, in_matrices: bool, rows: Sequence[str]) -> str:
 def _equation(told: Equation, parts: Mapping[str, str]) -> str:
     ranges = escaped(told.ranges.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
     ranges = f"<small>for {ranges}</small>" if told.dims else ""
-    scrolled = _scrolled(f"Formula of {told.name}")
-    return (
-        f'<div class="eq wide" {scrolled}>{equation_mathml(told, parts)}{ranges}</div>'
-    )
+    return _formula(told.name, equation_mathml(told, parts) + ranges)
+
+
+def _formula(name: str, math: str) -> str:
+    return f'<div class="eq wide" {_scrolled(f"Formula of {name}")}>{math}</div>'
 
 
 def _texts(title: str, rows: Iterable[str]) -> list[str]:

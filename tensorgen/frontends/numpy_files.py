@@ -22,8 +22,8 @@ def read_numpy_file(source: Source, asked: Asked) -> Translation:
     """Return the function of a file that states its shapes as a spec.
 
     What is asked for comes before what a decorator says; where neither says by what it
-    is differentiated, that is the first argument with a shape. Raises `SpecError` where none
-    or several state shapes, and where something cannot be read.
+    is differentiated, that is the first argument with a shape. Raises `SpecError` where
+    none or several state shapes, and where something cannot be read.
     """
     file = PythonFile.parse(source)
     stated = {x: _shapes(x) for x in file.helpers.values()}

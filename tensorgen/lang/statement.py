@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tensorgen.calculus.differentiate import Differentiate
-from tensorgen.errors import Faults, Mark, Remark, Span, Text, suggest
+from tensorgen.errors import Faults, Mark, Remark, Span, Text, extended, suggest
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
@@ -384,7 +384,7 @@ class Statement:
         meant = f"an entry is written {base}[{index}]" if base in known else None
         close = meant or suggest(name, known)
         if close is None or (meant is None and len(name) <= _SHORT):
-            close = f"{close or self._there_are()} {_declaring(name)}".strip()
+            close = extended(close or self._there_are(), _declaring(name))
         hint = foreign_names.VALUES.get(name) or close
         if name in self.names.all:
             hint = f"'{name}' is defined further below: names see those above them"
