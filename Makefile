@@ -38,8 +38,9 @@ help:  ## list the targets
 demo: $(RUN)  ## generate logistic regression and fit a real data set with it
 	$(BIN)/python examples/logistic_regression_demo.py
 
-test: $(DEV)  ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+test: $(DEV)  ## run the tests; DURATIONS=1: and say how long each took
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
+	  $(if $(DURATIONS),--durations=0)
 
 thorough: $(DEV)  ## run the tests that take long, which `make test` leaves out; PART=K/N
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
