@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 import click
 
 from tensorgen.cli import streams
-from tensorgen.errors import Source, SpecError
-from tensorgen.lang import program_of
-from tensorgen.spec.read import read_spec
+from tensorgen.editor.faults import faults
+from tensorgen.errors import Source
 
 
 @dataclass(frozen=True)
@@ -93,10 +92,7 @@ def _asked(
 
 def _is_right(given: Answers) -> bool:
     """Whether the spec of answers is right; says what is wrong with it."""
-    try:
-        program_of(read_spec(Source("answers", given.text())))
-    except SpecError as error:
-        first = error.diagnostics[0]
+    for first in faults(Source("answers", given.text()))[:1]:
         streams.note(f"error: {first.message}")
         if first.hint:
             streams.note(f"hint: {first.hint}")
