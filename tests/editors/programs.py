@@ -42,6 +42,7 @@ def program(*names: str) -> str:
     for name in names:
         if found := shutil.which(name):
             return found
+    # `make editors` lists what it has skipped: few machines have all of these editors.
     pytest.skip(f"{' or '.join(names)} is not installed")
 
 
