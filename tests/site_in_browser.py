@@ -64,7 +64,7 @@ def chromium() -> Iterator[Any]:
         with browser() as found:
             yield found
     except NoBrowserError as error:
-        # As all tests in Chromium: the same pages are read without one in built_site.py.
+        # As all tests in Chromium; built_site.py reads the same pages without one.
         pytest.skip(str(error))
 
 
