@@ -25,7 +25,7 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.prices.limits import TERMS_OF_A_PATTERN, TERMS_THAT_SHARE
 from tensorgen.prices.thresholds import ENTRIES_OF_A_SMALL_BLOCK
 from tensorgen.structure.groupings import held, place
-from tensorgen.structure.stored import Element, Link, StoredTerm, Tie, is_axis, kept
+from tensorgen.structure.stored import LaidOut, Link, StoredTerm, Tie, is_axis, kept
 from tensorgen.structure.take_apart import Parts
 
 Pattern = tuple[frozenset[Tie], frozenset[Link]]
@@ -127,7 +127,7 @@ def _added(graph: Graph, first: StoredTerm, second: StoredTerm) -> StoredTerm | 
     labels = parts[0][2]
     if not common or not labels or labels != parts[1][2]:
         return None
-    if not all(is_axis(x) or isinstance(x, Element) for x in labels):
+    if any(isinstance(x, LaidOut) for x in labels):
         return None
     own = sorted(labels, key=place)
     sums = [
