@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TypeVar
 
-from tensorgen.calculus.kinds import VALUE, Kind
+from tensorgen.calculus.kinds import ROWS, VALUE, Kind
 from tensorgen.calculus.metrics import metrics
 from tensorgen.calculus.requests import Mode, Request
 from tensorgen.emit.interface import Parameter, counted
@@ -201,7 +201,8 @@ class Planner:
         tensors = range(first, len(ways[0])) if kind.holder else range(0)
         if kind.holder and kind.beside:
             own = self.planned(kind.beside[-1])
-            beside = partial(self._beside, ways[0][:first], context=self.context())
+            lead = self._as_planned(kind.lead, ways[0][:first])
+            beside = partial(self._beside, lead, context=self.context())
             plan = beside(own.plan)
             others = [
                 replace(other, plan=plan if other.filled else beside(other.plan))
@@ -303,6 +304,16 @@ class Planner:
             plan = self._beside((), kept, assumed)
             found.append(OtherPlan(plan, form.less, form.than, form.hints))
         return found
+
+    def _as_planned(self, kinds: tuple[Kind, ...], roots: Sequence[Node]) -> list[Node]:
+        """Roots of some kinds as the function that returns these alone has them.
+
+        What it and a Hessian share is one formula, and not two in one function.
+        """
+        found: dict[Node, Node] = {}
+        for own in (self.planned(row) for row in ROWS if row.plain_parts == kinds):
+            found |= zip(own.stated, own.plan.formulas, strict=True)
+        return [found.get(root, root) for root in roots]
 
     def _beside(self, others: Sequence[Node], plan: Plan, context: Context) -> Plan:
         """The plan that computes other values beside the tensors of one.
