@@ -39,11 +39,14 @@ def without_hope(context: Context, plans: Sequence[Plan]) -> list[Plan]:
     ]
 
 
-def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
+def cheapest(
+    context: Context, plans: Sequence[Plan], known: Sequence[Node] = ()
+) -> Plan:
     """Return the plan to compute: that stores least, then that costs least.
 
     Of what costs about the same it is one that keeps the most quotients whole that the
-    user named, or one of clearly fewer operations: they read better.
+    user named, or one of clearly fewer operations, those that are `known` to other
+    functions apart: they read better.
     """
 
     plans = [plan for plan in plans if not plan.lost]
@@ -54,6 +57,7 @@ def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
         if stored[k] == min(stored)
     }
     nodes = {k: topological(plans[k].roots) for k in prices}
+    own = {k: len({*nodes[k]}.difference(known)) for k in prices}
     # The first of equals, so that ties depend on nothing.
     # One that is `last` has to be far cheaper: functions of one formula look alike.
     best = min(
@@ -65,8 +69,8 @@ def cheapest(context: Context, plans: Sequence[Plan]) -> Plan:
     if whole[best] < max(whole.values()):
         near = [k for k in near if whole[k] == max(whole.values())]
         best = min(near, key=prices.__getitem__)
-    short = min(near, key=lambda k: len(nodes[k]))
-    if len(nodes[short]) <= SHARE_OF_LENGTH * len(nodes[best]):
+    short = min(near, key=own.__getitem__)
+    if own[best] - own[short] >= (1 - SHARE_OF_LENGTH) * len(nodes[best]):
         best = short
     recall_names(context, plans[best].roots)
     return plans[best]

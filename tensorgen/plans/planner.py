@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TypeVar
@@ -26,7 +26,7 @@ from tensorgen.passes.choose_plan import cheapest
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.matrices.join_entries import filled_in
-from tensorgen.passes.optimise import candidates, optimise
+from tensorgen.passes.optimise import candidates
 from tensorgen.passes.steps.at_ends import at_ends
 from tensorgen.plans.invert_low_rank import Parts, invert_low_rank
 from tensorgen.plans.parameters import Parameters
@@ -201,8 +201,10 @@ class Planner:
         tensors = range(first, len(ways[0])) if kind.holder else range(0)
         if kind.holder and kind.beside:
             own = self.planned(kind.beside[-1])
-            lead = self._as_planned(kind.lead, ways[0][:first])
-            beside = partial(self._beside, lead, context=self.context())
+            alone = [self.planned(x) for x in ROWS if x.plain_parts == kind.lead]
+            leads = _leads(ways[0][:first], alone)
+            known = [node for x in (*alone, own) for node in x.plan.roots]
+            beside = partial(self._beside, leads, context=self.context(), known=known)
             plan = beside(own.plan)
             others = [
                 replace(other, plan=plan if other.filled else beside(other.plan))
@@ -301,35 +303,33 @@ class Planner:
                 continue
             assumed = replace(self.context(), cost=CostModel(form.hints, self._given))
             kept = replace(flat, tensors=form.tensors)
-            plan = self._beside((), kept, assumed)
+            plan = self._beside([()], kept, assumed)
             found.append(OtherPlan(plan, form.less, form.than, form.hints))
         return found
 
-    def _as_planned(self, kinds: tuple[Kind, ...], roots: Sequence[Node]) -> list[Node]:
-        """Roots of some kinds as the function that returns these alone has them.
-
-        What it and a Hessian share is one formula, and not two in one function.
-        """
-        found: dict[Node, Node] = {}
-        for own in (self.planned(row) for row in ROWS if row.plain_parts == kinds):
-            found |= zip(own.stated, own.plan.formulas, strict=True)
-        return [found.get(root, root) for root in roots]
-
-    def _beside(self, others: Sequence[Node], plan: Plan, context: Context) -> Plan:
-        """The plan that computes other values beside the tensors of one.
+    def _beside(
+        self,
+        leads: Sequence[Sequence[Node]],
+        plan: Plan,
+        context: Context,
+        known: Sequence[Node] = (),
+    ) -> Plan:
+        """The plan that computes other values, in one of some ways, beside the tensors
+        of one, near what is `known` to other functions.
 
         The tensors stay what they are there, so that one function has one Hessian.
         """
         arrays = held(plan)
-        roots = [*others, *(node for part in arrays for node in part)]
-        joint = optimise(context, [roots])
-        nodes = iter(joint.roots)
-        parts: list[tuple[Node, ...]] = [(next(nodes),) for _ in others]
+        roots = [node for part in arrays for node in part]
+        ways = dict.fromkeys((*lead, *roots) for lead in leads)
+        joint = cheapest(context, candidates(context, [*ways]), topological(known))
+        nodes, count = iter(joint.roots), len(leads[0])
+        parts: list[tuple[Node, ...]] = [(next(nodes),) for _ in range(count)]
         parts += [tuple(next(nodes) for _ in part) for part in arrays]
         return Plan(
             tuple(parts),
-            (*(None for _ in others), *plan.tensors),
-            (*joint.formulas[: len(others)], *plan.formulas),
+            (*(None for _ in range(count)), *plan.tensors),
+            (*joint.formulas[:count], *plan.formulas),
         )
 
     def ways(
@@ -355,6 +355,16 @@ class Planner:
             found = [lead + way for way in ways]
             lead = found[0]
         return [as_given(self.graph, way) for way in found], tuple(names)
+
+
+def _leads(
+    roots: Sequence[Node], alone: Iterable[PlannedFunction]
+) -> list[Sequence[Node]]:
+    """Roots as calculus states them, and as the functions that return them alone do."""
+    found: dict[Node, Node] = {}
+    for own in alone:
+        found |= zip(own.stated, own.plan.formulas, strict=True)
+    return [roots, [found.get(root, root) for root in roots]]
 
 
 def known_sizes(spec: Spec) -> dict[str, int]:
