@@ -299,3 +299,21 @@ def test_what_two_terms_are_sums_over_is_held_once() -> None:
     matrices = [array for array in found.factors.values() if np.ndim(array) == 2]
     assert len(matrices) == 1
     assert "diagonal plus rank k + 2" in found.structure
+
+
+def test_products_over_a_common_label_are_one_product() -> None:
+    # Two Gram products with other weights: sum_m X[m, i] * X[m, k] * (a - b)[m, j].
+    made = module(
+        "sum(lgamma(alpha + Y) - lgamma(alpha)) - sum(lgamma(s + t) - lgamma(s))",
+        "x: [p, K], X: [n, p], Y: {shape: [n, K], nonnegative: true}",
+        "n: 900, p: 40, K: 5",
+        "alpha = exp(X @ x)\ns = sum(alpha, axis=1)\nt = sum(Y, axis=1)",
+    )
+    rng = np.random.default_rng(5)
+    check(
+        made,
+        x=rng.normal(size=(2, 3)),
+        X=rng.normal(size=(4, 2)),
+        Y=rng.integers(0, 5, size=(4, 3)).astype(float),
+    )
+    assert len(made.FHessian.fields) == 4  # X, what weights it in blocks, alpha and d
