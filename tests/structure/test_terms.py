@@ -306,7 +306,7 @@ def test_products_over_a_common_label_are_one_product() -> None:
     made = module(
         "sum(lgamma(alpha + Y) - lgamma(alpha)) - sum(lgamma(s + t) - lgamma(s))",
         "x: [p, K], X: [n, p], Y: {shape: [n, K], nonnegative: true}",
-        "n: 900, p: 40, K: 5",
+        "n: 300, p: 40, K: 8",
         "alpha = exp(X @ x)\ns = sum(alpha, axis=1)\nt = sum(Y, axis=1)",
     )
     rng = np.random.default_rng(5)
