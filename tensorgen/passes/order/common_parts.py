@@ -92,6 +92,15 @@ def factors(
         yield Common([*at], saving, free, outside, without)
 
 
+def whole_rests(
+    node: Sum, views: Sequence[View], cost: CostModel, root: bool
+) -> Iterator[Common]:
+    """Factors that several terms have beside one other: no product is made anew."""
+    for common in factors(node, views, cost, root):
+        if all(len(common.left(t).factors) == 1 for t in common.terms):
+            yield common
+
+
 def _is_read(label: Name, mine: Container[Name]) -> bool:
     """Whether a label stays outside of what is summed within a rest: what ties it does
     as well."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tensorgen.ir.nodes import Node, Product, Sum, use_counts
 from tensorgen.ir.rebuild import renew
 from tensorgen.passes.context import Context
-from tensorgen.passes.order.common_parts import factors, masks
+from tensorgen.passes.order.common_parts import factors, masks, whole_rests
 from tensorgen.passes.order.factor_sums import Effort, factor_sum
 from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.passes.views import is_elementwise
@@ -24,9 +24,9 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
 
     Fires where the modelled cost falls, in terms that nothing else needs. Nothing is
     multiplied out: a difference stays one, and one of products becomes a product with a
-    difference, which loses no more digits. Formulas of single entries stay as they are:
-    `p * x * q + p * y` is finite for a tiny p and a large x, `p * (x * q + y)` need not
-    be. Ends: each step lowers the cost.
+    difference, which loses no more digits. Formulas of single entries form no products
+    that were not there: `p * x * q + p * y` is finite for a tiny p and a large x,
+    `p * (x * q + y)` need not be. Ends: each step lowers the cost.
     """
     graph, cost, effort = context.graph, context.cost, Effort()
     uses = use_counts(roots)
@@ -42,7 +42,7 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
         found = node
         if isinstance(node, Sum) and len(node.terms) <= FACTORED_TERMS:
             entries = all(_is_entrywise(term.node) for term in node.terms)
-            kinds = (masks,) if entries else (masks, factors)
+            kinds = (masks, whole_rests) if entries else (masks, factors)
             factored = factor_sum(graph, node, cost, opens, kinds=kinds, effort=effort)
             if factored is not node:
                 (other,) = order_contractions(graph, [factored], cost)

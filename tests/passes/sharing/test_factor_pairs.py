@@ -89,11 +89,11 @@ def test_a_difference_of_products_is_taken_of_what_they_multiply() -> None:
     assert factor_pairs(Context(graph), [root]) == [graph.einsum("ij,j->i", A, apart)]
 
 
-def test_a_formula_of_single_entries_stays_as_it_is() -> None:
+def test_single_entries_are_multiplied_by_no_others_than_before() -> None:
     graph = Graph()
-    p, x, q = (graph.input(name, ["n"]) for name in "pxq")
-    terms = [graph.einsum("i,i->i", graph.einsum("i,i->i", p, v), q) for v in (x, p)]
-    root = difference(graph, *terms)
+    p, x, q, y = (graph.input(name, ["n"]) for name in "pxqy")
+    first = graph.einsum("i,i->i", graph.einsum("i,i->i", p, x), q)
+    root = difference(graph, first, graph.einsum("i,i->i", p, y))
     assert factor_pairs(Context(graph), [root]) == [root]
 
 
@@ -177,3 +177,12 @@ def test_a_step_multiplies_vectors_however_deep_a_difference_stands() -> None:
     np.testing.assert_allclose(
         module.f_hvp(U=U, S=S, dU=dU), (up - down) / (2 * step), atol=1e-8
     )
+
+
+def test_what_multiplies_one_other_entry_in_each_term_multiplies_their_sum() -> None:
+    graph = Graph()
+    p, x, y = (graph.input(name, ["n"]) for name in "pxy")
+    terms = [graph.einsum("i,i->i", p, v) for v in (x, y)]
+    root = difference(graph, *terms)
+    apart = difference(graph, x, y)
+    assert factor_pairs(Context(graph), [root]) == [graph.einsum("i,i->i", p, apart)]
