@@ -52,7 +52,10 @@ class Forms:
         """The units that each form of each result needs."""
         returned = self.whole.returns
         return {
-            name: [self.cut.closure(named([returned[k] for k in own])) for own in each]
+            name: [
+                self.cut.closure(named([returned[k] for k in own]), self.cut.free)
+                for own in each
+            ]
             for name, each in self.places.items()
         }
 

@@ -37,7 +37,7 @@ def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
     again, names = _repeated(own, cut, piece.code, code)
     twice = 0  # statements of both that the piece does not hand out
     while True:
-        lines = cut.statements(u for u, _ in enumerate(cut.units) if u not in again)
+        lines = cut.statements(cut.closure(named(code.returns), again))
         read = {x for line in lines for x in mentioned(line)} | named(code.returns)
         hidden = [
             unit

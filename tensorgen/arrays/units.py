@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, below, replacing, variable
@@ -100,13 +100,13 @@ class Units:
         names = {x for k in places for x in mentioned(self.lines[k])}
         return {self.owner[x] for x in names if x in self.owner}
 
-    def closure(self, names: Iterable[str]) -> set[int]:
-        """The units that names need, all in all."""
+    def closure(self, names: Iterable[str], without: Container[int]) -> set[int]:
+        """The units that names need, all in all, but for those `without`."""
         waiting = [self.owner[x] for x in names if x in self.owner]
         found: set[int] = set()
         while waiting:
             unit = waiting.pop()
-            if unit not in found and unit not in self.free:
+            if unit not in found and unit not in without:
                 found.add(unit)
                 waiting += self.read(self.units[unit])
         return found
