@@ -11,6 +11,7 @@ from tensorgen.lang.ends import one_end
 from tensorgen.lang.facts import Compared
 from tensorgen.lang.index_forms import Entry, Form, Index
 from tensorgen.lang.statement import Statement
+from tensorgen.operators.conditions.positions import is_indicator, of_positions
 from tensorgen.operators.functions.arithmetic import elementwise, times
 from tensorgen.operators.functions.array import Array, Label, Misuse, number
 
@@ -55,6 +56,7 @@ def comparison(e: Statement, tree: ast.Compare) -> Array | None:
         name, sign = _NAMES[type(op)]
         try:
             one = elementwise(e.build, name, values, f"'{sign}'", ("a", "b"))
+            one = Array(of_positions(e.build.graph, one.node), one.batch)
             if result is not None:
                 one = elementwise(e.build, "logical_and", [result, one])
         except Misuse as misuse:
@@ -141,6 +143,14 @@ def at_places(e: Statement, condition: ast.expr, x: Array, y: Array) -> Array | 
         return None
     affine = affine_conditions(e, condition)
     return times(e.build, [indicator(e, affine), x]) if affine else None
+
+
+def masked(e: Statement, *given: object) -> Array | None:
+    """The same of arrays, where the condition is a comparison of positions."""
+    condition, x, y = (part for part in given if isinstance(part, Array))
+    if constant_value(y.node) != 0 or e.steps is not None:
+        return None
+    return times(e.build, [condition, x]) if is_indicator(condition.node) else None
 
 
 def without_equals(tree: ast.Call, x: Array) -> ast.Call:

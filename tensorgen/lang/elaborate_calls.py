@@ -143,6 +143,10 @@ def plain(e: Statement, function: Function, tree: ast.Call) -> Array | None:
     if arguments is None:
         return None
     places, values = arguments.places, arguments.values
+    if function.name == "where":
+        given = (values.get(part) for part in ("condition", "x", "y"))
+        if (found := conditions.masked(e, *given)) is not None:
+            return found
     if (x := extremes.of_number(tree, values)) is not None:
         other = e.value(tree.args[1])
         return None if other is None else extremes.extreme(e, tree, [x, other])
