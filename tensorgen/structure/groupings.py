@@ -13,6 +13,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import (
     Constraint,
+    Lookup,
     Map,
     Node,
     Size,
@@ -185,20 +186,36 @@ Group = tuple[list[Factor], dict[Name, None], list[Constraint]]
 def _group(term: Parts, places: Sequence[int]) -> Group:
     """Some factors of a term, with their labels and the deltas on these.
 
-    A delta on summed labels (a slice) belongs to the group that has the label.
+    A delta on summed labels (a slice) belongs to the group that has the label; one with
+    entries of an index array to those that have theirs, where any factor has.
     """
     factors = [term.factors[k] for k in places]
     labels = {x: None for _, xs in factors for x in xs}
     mine: list[Constraint] = []
     waiting = list(term.inner)
     while touching := [
-        c for c in waiting if any(x in labels for x in c.form.labels if not is_axis(x))
+        c
+        for c in waiting
+        if any(x in labels for x in c.form.labels if not is_axis(x))
+        and ((read := _read_by(c)).issubset(labels) or not _has_other(term, read))
     ]:
         waiting = [c for c in waiting if c not in touching]
         mine += touching
         for constraint in touching:
             labels.update(dict.fromkeys(constraint.form.labels))
     return factors, labels, mine
+
+
+def _read_by(constraint: Constraint) -> set[Name]:
+    """The labels of the entries of index arrays in a delta."""
+    atoms = (atom for atom, _ in constraint.form.terms)
+    return {x for atom in atoms if isinstance(atom, Lookup) for x in atom.labels}
+
+
+def _has_other(term: Parts, read: set[Name]) -> bool:
+    """Whether any factor of a term has all labels of entries, summed ones among them."""
+    summed = not all(map(is_axis, read))
+    return summed and any(read.issubset(own) for _, own in term.factors)
 
 
 def _stored(graph: Graph, term: Parts, groups: Sequence[Group]) -> list[Factor]:

@@ -317,3 +317,22 @@ def test_products_over_a_common_label_are_one_product() -> None:
         Y=rng.integers(0, 5, size=(4, 3)).astype(float),
     )
     assert len(made.FHessian.fields) == 4  # X, what weights it in blocks, alpha and d
+
+
+def test_what_index_arrays_add_up_is_one_array_beside_what_they_read() -> None:
+    # sum_r,j X[order[r, j], a] * B[r, j, b] = X.T @ C, C the sums of B by item.
+    made = module(
+        "sum(rest - s)",
+        "x: [p], X: [items, p], order: {shape: [races, k], index: items}",
+        "items: 50, p: 9000, races: 40, k: 6",
+        "u = X @ x\ns[r, j] = u[order[r, j]]\n"
+        "rest[r, j=range(k)] = logsumexp(s[r, l], l, l >= j)",
+    )
+    rng = np.random.default_rng(6)
+    check(
+        made,
+        x=rng.normal(size=7),
+        X=rng.normal(size=(3, 7)),
+        order=np.array([[0, 2, 1], [1, 0, 2], [2, 1, 0], [0, 1, 2]]),
+    )
+    assert made.FHessian.structure.startswith("rank items:")
