@@ -54,6 +54,9 @@ def _used(module: Module) -> dict[str, Helper]:
     waiting += [name for text in joined for name in known if f"{name}(" in text]
     alias = BACKENDS[module.backend].alias
     waiting += [name for c in module.classes for name in c.helpers(alias)]
+    if module.standard_errors and BACKENDS[module.backend].banded:
+        bands = {"band", "sparse"} & {row.template for row in factorizations(module)}
+        waiting += ["_Banded"] * bool(bands)
     used: dict[str, Helper] = {}
     while waiting:
         name = waiting.pop()
@@ -116,6 +119,7 @@ def uses(module: Module) -> dict[str, bool]:
         "has_matrix": matrix,
         "has_jacobian": dense,
         "has_hessian": hessian,
+        "has_inverse_diagonal": module.standard_errors,
         "has_dense_hessian": HESSIAN.holder in used,
         "has_structured": structured,
         "has_joined": any(

@@ -129,6 +129,7 @@ class ModuleBuilder:
             tuple(solver_of(x, functions) for x in unknowns),
             tuple(external_helpers(spec.externals, self.backend)),
             tuple(blocked_functions(rows, {p.function for p in bound}, functions)),
+            any(function.standard_errors for function in spec.functions),
         )
 
     def meet(self, sources: Iterable[ElaboratedFunction]) -> None:

@@ -156,7 +156,8 @@ class Checkpoint:
 class FunctionSpec:
     """A function; `emit` is empty where the file leaves it to the default.
 
-    Where `expr` is a mapping, `results` are its entries, and `expr` is the key.
+    Where `expr` is a mapping, `results` are its entries, and `expr` is the key. With
+    `standard_errors` its Hessian gives those too, and the diagonal of its inverse.
     """
 
     name: str
@@ -171,6 +172,7 @@ class FunctionSpec:
     places: tuple[Text, ...] = ()
     results: tuple[Definition, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
+    standard_errors: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,11 @@ def check(make: Callable[[], Any], matrix: Any, shape: Sequence[int]) -> None:
     assert factorization.logdet.dtype == dtype
     posdef = bool((np.linalg.eigvalsh(matrix.astype(float)) > 0).all())
     assert factorization.is_posdef is posdef
+    inverse = np.linalg.inv(matrix.astype(float))
+    diagonal = factorization.inverse_diagonal()
+    assert (diagonal.shape, diagonal.dtype) == (tuple(shape), dtype)
+    error = 10 * rounding * condition * abs(inverse).max(initial=0)
+    assert abs(diagonal.ravel() - np.diagonal(inverse)).max(initial=0) <= error
 
 
 def hessian(matrix: Any, shape: Sequence[int]) -> SimpleNamespace:
