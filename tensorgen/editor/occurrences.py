@@ -295,6 +295,8 @@ class _Reader:
         """Read what `problem` and `blocks` say of names of the file."""
         if (problem := self.spec.problem) is not None:
             self.mention(problem.objective)
+            for text in problem.parameters:
+                self.mention(text)
             for limited in (*problem.variables, *problem.constraints):
                 self.mention(limited.name_text)
                 for text in (limited.lower, limited.upper):

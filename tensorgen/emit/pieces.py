@@ -151,6 +151,8 @@ def factorizations(module: Module) -> list[Row]:
     for function in (*module.forms, *made):
         if returned.result_class(function) == returned.JOINT:
             needed |= {"sparse"} if _sparse_together(module, function) else set()
+    if module.constrained is not None and module.constrained.moved is not None:
+        needed.add("sparse")
     return in_order(needed)
 
 

@@ -9,6 +9,7 @@ from tensorgen.errors import Text
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node
 from tensorgen.lang.index_forms import Index
+from tensorgen.lang.moved_optimum import MovedOptimum, moved_optimum
 from tensorgen.lang.scope import Names, Record, Thing
 from tensorgen.lang.sizes import check_filled
 from tensorgen.lang.statement import Session, Statement
@@ -32,7 +33,8 @@ class Between:
 class ElaboratedProblem:
     """A problem as nodes. `arguments` are its variables and all that they meet.
 
-    The objective is to be minimised: it is negated where the file says `maximize`.
+    The objective is to be minimised: it is negated where the file says `maximize`. How
+    the optimum is `moved` by parameters is there where the file names some.
     """
 
     spec: ProblemSpec
@@ -42,6 +44,7 @@ class ElaboratedProblem:
     arguments: tuple[InputSpec, ...]
     functions: Mapping[str, FunctionSpec]
     checks: tuple[SizeCheck, ...]
+    moved: MovedOptimum | None = None
 
 
 def elaborate_problem(
@@ -79,6 +82,11 @@ def elaborate_problem(
         for c, value in zip(problem.constraints, values, strict=True)
         if value is not None
     ]
+    for text in problem.parameters:
+        if text.value not in record.inputs:
+            message = f"the problem does not depend on '{text}'"
+            hint = "parameters are inputs of objective, constraints or bounds"
+            session.faults.add(message, text.span(), hint=hint)
     if session.faults or objective is None:
         return None
     graph, unknowns = session.graph, [x.node for x in variables]
@@ -87,7 +95,7 @@ def elaborate_problem(
         return guard(graph, node, unknowns).get(node, node)
 
     goal = guarded(objective.node)
-    return ElaboratedProblem(
+    found = ElaboratedProblem(
         problem,
         graph.scale(goal, -1) if problem.maximize else goal,
         tuple(variables),
@@ -99,6 +107,12 @@ def elaborate_problem(
         {f.name: f for f in spec.functions},
         tuple(record.checks),
     )
+    if not problem.parameters:
+        return found
+    given = [x for x in spec.inputs if x.name in record.inputs]
+    taken = {*things, *inputs, *(s for s, _ in spec.hints)}
+    moved = moved_optimum(graph, found, given, record, taken)
+    return replace(found, moved=moved)
 
 
 class _Bounded:

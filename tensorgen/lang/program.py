@@ -63,9 +63,10 @@ class Program:
 
     @property
     def generated(self) -> tuple[ElaboratedFunction, ...]:
-        """The functions of the file, and those that come with its unknowns."""
+        """The functions of the file, and those for its unknowns and its problem."""
         more = (f for unknown in self.unknowns for f in unknown.functions)
-        return (*self.functions, *more)
+        moved = None if self.problem is None else self.problem.moved
+        return (*self.functions, *more, *([moved.function] if moved else []))
 
     @property
     def checks(self) -> tuple[SizeCheck, ...]:
@@ -147,6 +148,9 @@ def elaborate(
     functions = tuple(found[function.name] for function in spec.functions)
     unknowns = tuple(x for own in solved.values() for x in own.used)
     for own in (x.spec.given for x in unknowns):
+        inputs[own.name] = graph.input(own.name, own.shape)
+    moved = problem.moved if problem else None
+    for own in moved.multipliers if moved else ():
         inputs[own.name] = graph.input(own.name, own.shape)
     told = tuple(session.remarks)
     return Program(spec, graph, inputs, functions, unknowns, problem, told)

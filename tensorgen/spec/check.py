@@ -47,6 +47,29 @@ def _check_problem(
         hint = "give the problem a 'name:' of its own"
         span = problem.name_text.span()
         names.faults.add(message, span, marks=marks, hint=hint)
+    _check_sensitivity(problem, functions, names)
+
+
+def _check_sensitivity(
+    problem: ProblemSpec, functions: tuple[FunctionSpec, ...], names: Namespace
+) -> None:
+    """Report names that the function for sensitivities would need for itself."""
+    emitted = {x for f in functions for x in (*emitted_names(f), *tuple_names(f))}
+    for name in problem.made:
+        if name in emitted or name in names.owners:
+            message = f"'sensitivity' generates '{name}', which is a name already"
+            hint = "give the problem a 'name:' of its own"
+            names.faults.add(message, problem.name_text.span(), hint=hint)
+    moved = (*(x.name_text for x in problem.variables), *problem.parameters)
+    for text in moved if problem.parameters else ():
+        owner, place = names.owners.get(f"d{text}", ("", text))
+        if owner in ("an input", "a dim"):
+            message = f"'sensitivity' calls the direction of '{text}' 'd{text}'"
+            marks = ((text.span(), ""), (place.span(), owner))
+            hint = (
+                f"rename {owner.replace('an', 'the').replace('a ', 'the ')} 'd{text}'"
+            )
+            names.faults.add(message, text.span(), marks=marks, hint=hint)
 
 
 def _check_size(dim: str, names: Namespace) -> None:
