@@ -85,7 +85,8 @@ def moved_optimum(
     multiplier may be called.
     """
     spec, names = problem.spec, {*taken}
-    parameters = tuple(x for x in given if x.name in map(str, spec.parameters))
+    inputs = {x.name: x for x in given}
+    parameters = tuple(inputs[text.value] for text in spec.parameters)
 
     def multiplier(name: str, text: Text, shape: tuple[Dim, ...]) -> InputSpec:
         found = unused(name, names)
@@ -114,9 +115,9 @@ def moved_optimum(
     more = (*multipliers, *(x.multiplier for x in limits))
     by = [*map(str, variables), *(x.name for x in more), *(x.name for x in parameters)]
     wrt = tuple(Wrt(name, "", spec.name_text) for name in by)
-    inputs = [*(x.node for x in problem.variables)]
-    inputs += [graph.input(x.name, x.shape) for x in (*more, *parameters)]
-    node = guard(graph, node, inputs).get(node, node)
+    moving_nodes = [graph.input(x.name, x.shape) for x in (*more, *parameters)]
+    at = [*(x.node for x in problem.variables), *moving_nodes]
+    node = guard(graph, node, at).get(node, node)
     arguments = (*problem.arguments, *more)
     plain = [y for x in arguments if not x.unknown for y in (x, *([x.of] * bool(x.of)))]
     function = FunctionSpec(
