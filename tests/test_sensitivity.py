@@ -102,7 +102,8 @@ def classic() -> tuple[Any, dict[str, Array]]:
 
 
 def mixed() -> tuple[Any, dict[str, Array]]:
-    given = {"a": [0.1, 0.4, -0.3], "c": [3.0, 2.0, 9.0], "top": 1.0, "room": [0.9, 0.7]}
+    given: dict[str, Any] = {"a": [0.1, 0.4, -0.3], "c": [3.0, 2.0, 9.0]}
+    given |= {"top": 1.0, "room": [0.9, 0.7]}
     return load(MIXED).MixedProblem, {x: np.asarray(a) for x, a in given.items()}
 
 

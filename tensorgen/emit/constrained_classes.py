@@ -166,8 +166,8 @@ def _sensitivity(problem: str, moved: Moved) -> Sensitivity:
 
 
 _MOVING = paragraph(
-    "Constraints and bounds that hold with equality keep to it. One factorization of the "
-    "KKT matrix serves all products with the derivative."
+    "Constraints and bounds that hold with equality keep to it. One factorization of "
+    "the KKT matrix serves all products with the derivative."
 )
 
 

@@ -84,14 +84,11 @@ def parts(module: Module) -> Iterable[Parameter]:
 def uses(module: Module) -> dict[str, bool]:
     """Say which pieces of the frame the module needs."""
     made = [f for bound in module.bound for f in bound.functions]
-    used = returned.used_classes([*module.forms, *made])
+    forms = [*module.forms, *made]
+    used = returned.used_classes(forms)
     bases = {c.base for c in module.classes}
-    joint = [
-        function
-        for function in (*module.forms, *made)
-        if returned.result_class(function) == returned.JOINT
-    ]
-    every = [*bodies(module), *(f.body for f in (*module.forms, *made))]
+    joint = [f for f in forms if returned.result_class(f) == returned.JOINT]
+    every = [*bodies(module), *(f.body for f in forms)]
     sparse_joint = [f for f in joint if returned.is_sparse_joint(f)]
     dense = bool(used & {JACOBIAN.holder, HESSIAN.holder})
     by_matrices = any(c.by_matrices for c in module.classes)

@@ -12,50 +12,25 @@ constraint then, with a multiplier of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tensorgen.calculus.kinds import HVP
 from tensorgen.errors import Text
-from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, inputs_of
 from tensorgen.lang.elaborated import ElaboratedFunction
+from tensorgen.lang.elaborated_problem import (
+    Between,
+    ElaboratedProblem,
+    Limit,
+    MovedOptimum,
+)
 from tensorgen.lang.scope import Record
 from tensorgen.lang.sizes import open_sizes
 from tensorgen.operators.conditions.guards import guard
 from tensorgen.spec.model import Emit, FunctionSpec, InputSpec, Wrt
 from tensorgen.spec.names import unused
 
-if TYPE_CHECKING:
-    from tensorgen.lang.elaborate_problem import Between, ElaboratedProblem
-
 SIDES = ("lb", "ub", "cl", "cu")
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A bound that follows from parameters: on which side, and of which variable or
-    constraint, by its number; it has a multiplier of its own."""
-
-    side: str
-    number: int
-    multiplier: InputSpec
-    node: Node
-
-
-@dataclass(frozen=True, slots=True)
-class MovedOptimum:
-    """The Lagrangian, as a function whose second derivative is emitted.
-
-    It is by the variables, the `multipliers` of constraints and of the `limits`, and the
-    `parameters`, in this order.
-    """
-
-    function: ElaboratedFunction
-    multipliers: tuple[InputSpec, ...]
-    limits: tuple[Limit, ...]
-    parameters: tuple[InputSpec, ...]
 
 
 def weighted(graph: Graph, pairs: Iterable[tuple[InputSpec, Node]]) -> Node:
@@ -84,56 +59,63 @@ def moved_optimum(
     `given` are the inputs of the file that the problem mentions, `taken` what no
     multiplier may be called.
     """
-    spec, names = problem.spec, {*taken}
-    inputs = {x.name: x for x in given}
-    parameters = tuple(inputs[text.value] for text in spec.parameters)
-
-    def multiplier(name: str, text: Text, shape: tuple[Dim, ...]) -> InputSpec:
-        found = unused(name, names)
-        names.update((found, f"d{found}"))
-        return InputSpec(found, text, shape)
-
+    names, inputs = {*taken}, {x.name: x for x in given}
+    parameters = tuple(inputs[text.value] for text in problem.spec.parameters)
     multipliers = [
-        multiplier(f"lagrange_{c.spec.name}", c.spec.name_text, c.node.dims)
-        for c in problem.constraints
+        _multiplier(f"lagrange_{c.spec.name}", c, names) for c in problem.constraints
     ]
-    moving = {x.name for x in parameters}
-    limits = []
+    moving, limits = {x.name for x in parameters}, list[Limit]()
     for side, number, own, node in _sides(problem):
         if moving & {x.name for x in inputs_of([node])}:
-            name = f"{side}_{own.spec.name}"
-            weight = multiplier(name, own.spec.name_text, own.node.dims)
-            limits.append(Limit(side, number, weight, node))
-    constrained = [
-        (m, c.node) for m, c in zip(multipliers, problem.constraints, strict=True)
-    ]
+            multiplier = _multiplier(f"{side}_{own.spec.name}", own, names)
+            limits.append(Limit(side, number, multiplier, node))
+    held = (c.node for c in problem.constraints)
     bounds = weighted(graph, ((x.multiplier, x.node) for x in limits))
     node = graph.add(
-        problem.objective, weighted(graph, constrained), graph.scale(bounds, -1)
+        problem.objective,
+        weighted(graph, zip(multipliers, held, strict=True)),
+        graph.scale(bounds, -1),
     )
-    variables = [x.spec.name_text for x in problem.variables]
     more = (*multipliers, *(x.multiplier for x in limits))
-    by = [*map(str, variables), *(x.name for x in more), *(x.name for x in parameters)]
-    wrt = tuple(Wrt(name, "", spec.name_text) for name in by)
-    moving_nodes = [graph.input(x.name, x.shape) for x in (*more, *parameters)]
-    at = [*(x.node for x in problem.variables), *moving_nodes]
-    node = guard(graph, node, at).get(node, node)
+    by: list[Node] = [graph.input(x.name, x.shape) for x in (*more, *parameters)]
+    by = [*(x.node for x in problem.variables), *by]
+    node = guard(graph, node, by).get(node, node)
     arguments = (*problem.arguments, *more)
-    plain = [y for x in arguments if not x.unknown for y in (x, *([x.of] * bool(x.of)))]
-    function = FunctionSpec(
+    plain = [x for x in (*given, *arguments) if not x.unknown]
+    sizes = open_sizes([node], record, plain)
+    function = _function(problem, multipliers, limits, parameters)
+    rest = (), problem.checks, frozenset(record.names), sizes
+    made = ElaboratedFunction(function, node, arguments, *rest)
+    return MovedOptimum(made, more, tuple(limits), parameters)
+
+
+def _multiplier(name: str, of: Between, taken: set[str]) -> InputSpec:
+    """A multiplier, of a name that neither it nor its direction shares."""
+    found = unused(name, taken)
+    taken.update((found, f"d{found}"))
+    return InputSpec(found, of.spec.name_text, of.node.dims)
+
+
+def _function(
+    problem: ElaboratedProblem,
+    multipliers: Sequence[InputSpec],
+    limits: Sequence[Limit],
+    parameters: Sequence[InputSpec],
+) -> FunctionSpec:
+    """The Lagrangian as a file would have it, by all that moves."""
+    spec, place = problem.spec, problem.spec.name_text
+    by = [x.spec.name for x in problem.variables]
+    by += [x.name for x in (*multipliers, *(x.multiplier for x in limits), *parameters)]
+    return FunctionSpec(
         spec.lagrangian,
-        spec.name_text,
+        place,
         None,
         f"The Lagrangian of `{spec.name}`, by all that its optimum moves with.",
         (),
         Text.plain(_told(problem, multipliers, limits)),
-        wrt,
-        (Emit(HVP, (), spec.name_text),),
+        tuple(Wrt(name, "", place) for name in by),
+        (Emit(HVP, (), place),),
     )
-    sizes = open_sizes([node], record, [x for x in plain if x is not None])
-    checks, mentions = problem.checks, frozenset(record.names)
-    made = ElaboratedFunction(function, node, arguments, (), checks, mentions, sizes)
-    return MovedOptimum(made, more, tuple(limits), parameters)
 
 
 def _sides(
@@ -155,13 +137,13 @@ def _told(
     limits: Sequence[Limit],
 ) -> str:
     """The Lagrangian as a text."""
-    parts = [f"-{problem.spec.objective}" if problem.spec.maximize else ""]
-    parts[0] = parts[0] or str(problem.spec.objective)
+    spec = problem.spec
+    parts = [f"-{spec.objective}" if spec.maximize else f"{spec.objective}"]
     for own, c in zip(multipliers, problem.constraints, strict=True):
         parts.append(f" + sum({own.name} * {c.spec.name})")
-    for limit in limits:
-        every = problem.variables if limit.side in SIDES[:2] else problem.constraints
-        own_spec = every[limit.number].spec
-        text = own_spec.lower if limit.side in ("lb", "cl") else own_spec.upper
-        parts.append(f" - sum({limit.multiplier.name} * ({text}))")
+    for side, number, of, _ in _sides(problem):
+        text = of.spec.lower if side in ("lb", "cl") else of.spec.upper
+        for limit in limits:
+            if (limit.side, limit.number) == (side, number):
+                parts.append(f" - sum({limit.multiplier.name} * ({text}))")
     return "".join(parts)

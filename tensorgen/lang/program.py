@@ -16,9 +16,10 @@ from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.choose_checkpoints import Unit, checkpointed
 from tensorgen.lang.declare_externals import declare, externals_of
-from tensorgen.lang.elaborate_problem import ElaboratedProblem, elaborate_problem
+from tensorgen.lang.elaborate_problem import elaborate_problem
 from tensorgen.lang.elaborate_unknowns import ElaboratedUnknown, Unknown
 from tensorgen.lang.elaborated import ElaboratedFunction, Local
+from tensorgen.lang.elaborated_problem import ElaboratedProblem
 from tensorgen.lang.grouping import steps, units
 from tensorgen.lang.index_forms import Index
 from tensorgen.lang.inner_products import elaborate_metrics
