@@ -143,11 +143,13 @@ def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
         warm=warm,
         scipy=backend.name == "numpy",
         has_places=view.has_indices or any(p.sparse for p in own),
-        sensitivity=problem.moved and _sensitivity(problem.name, problem.moved),
+        sensitivity=_sensitivity(problem.name, problem.moved),
     )
 
 
-def _sensitivity(problem: str, moved: Moved) -> Sensitivity:
+def _sensitivity(problem: str, moved: Moved | None) -> Sensitivity | None:
+    if moved is None:
+        return None
     function = moved.function
     directions = [f"d{name}" for name in function.wrt]
     other = {*directions, *moved.multipliers}

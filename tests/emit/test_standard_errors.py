@@ -82,7 +82,14 @@ EVERY = pytest.mark.parametrize(("name", "way"), STRUCTURES.items())
 def values(dtype: Any = float) -> dict[str, Array]:
     rng = np.random.default_rng(3)
     n, m, p, q, k = 60, 30, 7, 5, 3
-    shapes = {"x": n, "w": p, "X": (m, p), "W": (p, q), "V": (n, k), "d": n}
+    shapes: dict[str, Any] = {
+        "x": n,
+        "w": p,
+        "X": (m, p),
+        "W": (p, q),
+        "V": (n, k),
+        "d": n,
+    }
     found = {a: (1 + rng.random(s)).astype(dtype) for a, s in shapes.items()}
     for a, s in {"A": p, "B": q, "C": p, "D": q}.items():
         found[a] = (np.eye(s) + 0.1 * rng.normal(size=(s, s))).astype(dtype)
