@@ -229,9 +229,10 @@ class ProblemSpec:
     @property
     def made(self) -> tuple[str, ...]:
         """The names of what the module has for them besides the class."""
-        name = self.lagrangian
-        own = HVP.public_name(name), HVP.tuple_name(name)
-        return own if self.parameters else ()
+        if not self.parameters:
+            return ()
+        name, own = self.lagrangian, self.name.removesuffix("Problem")
+        return HVP.public_name(name), HVP.tuple_name(name), f"{own}Sensitivity"
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,14 @@ def test_devices_have_the_same(name: str, way: str, cupy: ModuleType) -> None:
     assert np.allclose(H.inverse_diagonal().get().ravel(), inverse, rtol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["arrow", "pairs"])
+def test_errors_of_several_vectors_are_parts_of_those_of_all(name: str) -> None:
+    H = hessian(load(SPEC), name, values())
+    expected = np.sqrt(np.diagonal(np.linalg.inv(np.asarray(H))))
+    found = H.standard_errors()
+    assert np.allclose(np.concatenate([*found.values()]), expected)
+
+
 def test_errors_of_several_inputs_come_by_name_in_their_shapes() -> None:
     given = values()
     H = hessian(load(SPEC), "table", given)
