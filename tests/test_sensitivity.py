@@ -81,6 +81,22 @@ problem:
 """
 
 
+# No constraints, but bounds: one number for all entries of a matrix.
+BOX = """
+tensorgen: 1
+module: box
+inputs: {t: scalar, a: scalar, W: [2, 3], top: scalar}
+functions:
+  cost: (t - a)**2 + sum((W - a)**2) + t * sum(W) / 9 + W[0, 1]**4
+problem:
+  minimize: cost
+  variables:
+    t:
+    W: {upper: top}
+  sensitivity: [a, top]
+"""
+
+
 def portfolio() -> tuple[Any, dict[str, Array]]:
     text = PORTFOLIO.rstrip() + "\n  sensitivity: [mu, cap, limit, lowest]\n"
     rng = np.random.default_rng(5)
@@ -112,6 +128,10 @@ def implicit() -> tuple[Any, dict[str, Array]]:
     return load(IMPLICIT).ImplicitProblem, {x: np.asarray(a) for x, a in given.items()}
 
 
+def box() -> tuple[Any, dict[str, Array]]:
+    return load(BOX).BoxProblem, {"a": np.asarray(1.0), "top": np.asarray(0.6)}
+
+
 def optimum(kind: Any, given: dict[str, Array]) -> tuple[Any, Array]:
     """The problem and its optimum, by SciPy's sequential quadratic programs."""
     problem = kind(**given)
@@ -127,7 +147,7 @@ def optimum(kind: Any, given: dict[str, Array]) -> tuple[Any, Array]:
     return problem, found.x
 
 
-CASES = pytest.mark.parametrize("case", [portfolio, classic, mixed, implicit])
+CASES = pytest.mark.parametrize("case", [portfolio, classic, mixed, implicit, box])
 
 
 @CASES
@@ -194,6 +214,20 @@ def test_of_a_quadratic_program_all_rates_are_those_of_its_linear_system() -> No
     assert not none.any()
 
 
+def test_a_free_minimum_moves_by_its_hessian() -> None:
+    text = BOX.replace("{upper: top}", "").replace("[a, top]", "a")
+    text = text.replace(" + W[0, 1]**4", "")
+    v = np.linalg.solve(H := free_hessian(), np.full(7, 2 * 1.5))
+    moved = load(text).BoxProblem(a=1.5).sensitivity(v)
+    assert np.allclose(moved.dense()["a"], np.linalg.solve(H, np.full(7, 2)))
+
+
+def free_hessian() -> Array:
+    H = 2 * np.eye(7)
+    H[0, 1:] = H[1:, 0] = 1 / 9
+    return H
+
+
 def test_devices_have_the_same() -> None:
     Q, A, q, b = quadratic()
     K = np.block([[Q, A.T], [A, np.zeros((2, 2))]])
@@ -217,6 +251,17 @@ def test_constraints_that_depend_on_each_other_are_refused() -> None:
     problem = load(QUADRATIC).QuadraticProblem(Q=Q, A=A, q=q, b=A @ x)
     with pytest.raises(np.linalg.LinAlgError, match="depend on each other"):
         problem.sensitivity(x)
+
+
+def test_multipliers_are_called_like_nothing_else() -> None:
+    text = QUADRATIC.replace("b: [m]}", "b: [m], lagrange_links: [n], dcl_links: [n]}")
+    text = text.replace("q @ x\n", "q @ x + sum(lagrange_links * dcl_links)\n")
+    Q, A, q, b = quadratic()
+    more = {"lagrange_links": q, "dcl_links": q}
+    moved = load(text).QuadraticProblem(Q=Q, A=A, q=q, b=b, **more)
+    plain = load(QUADRATIC).QuadraticProblem(Q=Q, A=A, q=q, b=b)
+    found, wanted = (p.sensitivity(q).vjp(q) for p in (moved, plain))
+    assert all(np.allclose(found[x], wanted[x]) for x in ("q", "b", "A"))
 
 
 def test_wrong_arguments_are_named() -> None:
@@ -262,7 +307,12 @@ problem:
         ("[q, b, A]", "[q, p]", "12:20:", "'p'"),
         ("[q, b, A]", "[q, q]", "12:20:", "occurs twice"),
         ("[q, b, A]", "other", "12:16:", "does not depend on 'other'"),
-        ("Q: [n, n]", "Q: [n, n], dq: [n]", "12:17:", "calls the direction of 'q'"),
+        (
+            "Q: [n, n]",
+            "Q: [n, n], dq: [n]",
+            "12:17:",
+            "names the direction of 'q' 'dq'",
+        ),
     ],
 )
 def test_faults_are_shown_where_they_are(

@@ -33,8 +33,8 @@ from tensorgen.spec.names import unused
 SIDES = ("lb", "ub", "cl", "cu")
 
 
-def weighted(graph: Graph, pairs: Iterable[tuple[InputSpec, Node]]) -> Node:
-    """Return the sum of products of nodes with multipliers of their own.
+def weighted(graph: Graph, pairs: Iterable[tuple[InputSpec, Node]]) -> list[Node]:
+    """Return the products of nodes with multipliers of their own.
 
     One of no axis is the same for all entries of its multiplier.
     """
@@ -44,7 +44,7 @@ def weighted(graph: Graph, pairs: Iterable[tuple[InputSpec, Node]]) -> Node:
         weight = graph.input(given.name, given.shape)
         own = axes if node.order else ()
         terms.append(graph.product((), [(weight, axes), (node, own)]))
-    return graph.add(*terms)
+    return terms
 
 
 def moved_optimum(
@@ -73,8 +73,8 @@ def moved_optimum(
     bounds = weighted(graph, ((x.multiplier, x.node) for x in limits))
     node = graph.add(
         problem.objective,
-        weighted(graph, zip(multipliers, held, strict=True)),
-        graph.scale(bounds, -1),
+        *weighted(graph, zip(multipliers, held, strict=True)),
+        *(graph.scale(bound, -1) for bound in bounds),
     )
     more = (*multipliers, *(x.multiplier for x in limits))
     by: list[Node] = [graph.input(x.name, x.shape) for x in (*more, *parameters)]
@@ -91,7 +91,7 @@ def moved_optimum(
 
 def _multiplier(name: str, of: Between, taken: set[str]) -> InputSpec:
     """A multiplier, of a name that neither it nor its direction shares."""
-    found = unused(name, taken)
+    found = unused(name, taken | {x[1:] for x in taken if x.startswith("d")})
     taken.update((found, f"d{found}"))
     return InputSpec(found, of.spec.name_text, of.node.dims)
 

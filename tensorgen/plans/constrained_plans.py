@@ -169,7 +169,7 @@ class _Planning:
         factor = self._multiplier("obj_factor", problem.objective, place)
         nodes = [problem.objective, *(c.node for c in problem.constraints)]
         pairs = zip([factor, *multipliers], nodes, strict=True)
-        return weighted(graph, pairs), [*multipliers, factor]
+        return graph.add(*weighted(graph, pairs)), [*multipliers, factor]
 
     def _multiplier(self, name: str, node: Node, text: Text) -> InputSpec:
         name = unused(name, self.taken)
