@@ -120,7 +120,7 @@ def test_the_package_is_in_its_reference() -> None:
 
 CLASSES = (
     *("Jacobian", "LossHessian", "_Factorization", "JointHessian", "JointDerivative"),
-    *("LossProblem", "LossOver", "BoundedProblem"),
+    *("LossProblem", "LossOver", "BoundedProblem", "BoundedSensitivity"),
 )
 
 

@@ -273,6 +273,8 @@ ALL = replace(
 PROBLEM = Kind(
     "problem", "{F}Problem", "", "nothing", requests.value, "", argument="direction"
 )
+# No function either: what Hessians of the module are asked for besides.
+STANDARD_ERRORS = Kind("standard_errors", "", "", "nothing", requests.value, "")
 
 ROWS = (
     VALUE,
@@ -303,6 +305,7 @@ ROWS = (
     ALL,
     MIXED,
     PROBLEM,
+    STANDARD_ERRORS,
 )
 """All kinds, in the order in which they are emitted."""
 

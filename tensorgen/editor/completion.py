@@ -150,8 +150,8 @@ def _named(here: Cursor, spec: Spec) -> Iterator[Proposal]:
         case ("problem", "constraints") | ("problem", "constraints", "[]"):
             yield from _functions(spec)
         case (
-            ("problem", "variables")
-            | ("problem", "variables", "[]")
+            ("problem", "variables" | "sensitivity")
+            | ("problem", "variables" | "sensitivity", "[]")
             | ("functions", _, "wrt")
             | ("functions", _, "wrt", "[]")
         ):

@@ -294,7 +294,8 @@ class _Reader:
     def _sections(self) -> None:
         """Read what `problem` and `blocks` say of names of the file."""
         if (problem := self.spec.problem) is not None:
-            self.mention(problem.objective)
+            for name in (problem.objective, *problem.parameters):
+                self.mention(name)
             for limited in (*problem.variables, *problem.constraints):
                 self.mention(limited.name_text)
                 for text in (limited.lower, limited.upper):

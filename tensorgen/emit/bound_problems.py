@@ -137,12 +137,26 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """How an optimum moves with `parameters`: by products of a `function`.
+
+    That is by the variables, multipliers and parameters, in this order. Of multipliers
+    the last are of bounds: the side, and the number of what it bounds.
+    """
+
+    function: Function
+    multipliers: tuple[str, ...]
+    limits: tuple[tuple[str, int], ...]
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ConstrainedProblem:
     """A problem with bounds and constraints, all of whose methods are `bound`.
 
     These are the objective and its gradient, the constraints, their Jacobians, and the
     Hessian of the Lagrangian. `sense` says what is sought; Jacobians that follow from
-    sizes alone are `constant`.
+    sizes alone are `constant`. Where parameters are named, its optimum is `moved`.
     """
 
     name: str
@@ -153,3 +167,4 @@ class ConstrainedProblem:
     constraints: tuple[Limited, ...]
     limits: tuple[Limits, ...]
     constant: tuple[str, ...] = ()
+    moved: Moved | None = None

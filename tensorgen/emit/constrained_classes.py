@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, VALUE
@@ -12,6 +12,7 @@ from tensorgen.emit.bound_problems import (
     ConstrainedProblem,
     Limited,
     Limits,
+    Moved,
     Part,
 )
 from tensorgen.emit.data import Data, data_of, free_name
@@ -38,6 +39,24 @@ class Side:
     name: str
     docstring: str
     lines: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """What says how an optimum moves, as its template sees it: all but `name` as code.
+
+    The function that it calls is `given` data and variables, the `multipliers` and
+    `directions`.
+    """
+
+    name: str
+    docstring: str
+    call: str
+    given: str
+    multipliers: str
+    directions: str
+    limits: str
+    parameters: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +90,7 @@ class Constrained:
     warm: str
     scipy: bool
     has_places: bool
+    sensitivity: Sensitivity | None = None
     widens: bool = False
     checks: tuple[str, ...] = ()
 
@@ -123,7 +143,40 @@ def constrained(problem: ConstrainedProblem, backend: Backend) -> Constrained:
         warm=warm,
         scipy=backend.name == "numpy",
         has_places=view.has_indices or any(p.sparse for p in own),
+        sensitivity=_sensitivity(problem.name, problem.moved),
     )
+
+
+def _sensitivity(problem: str, moved: Moved | None) -> Sensitivity | None:
+    if moved is None:
+        return None
+    function = moved.function
+    directions = [f"d{name}" for name in function.wrt]
+    other = {*directions, *moved.multipliers}
+    given = [p.name for p in function.arguments if p.name not in other]
+    names = ", ".join(f"`{name}`" for name in moved.parameters)
+    return Sensitivity(
+        f"{problem.removesuffix('Problem')}Sensitivity",
+        docstring([f"How an optimum of `{problem}` moves with {names}."], _MOVING),
+        function.name,
+        _names(given),
+        _names(moved.multipliers),
+        _names(directions),
+        ", ".join(f'("{side}", {k})' for side, k in moved.limits),
+        _names(moved.parameters),
+    )
+
+
+_MOVING = paragraph(
+    "Constraints and bounds that hold with equality keep to it. One factorization of "
+    "the KKT matrix serves all products with the derivative."
+)
+
+
+def _names(names: Iterable[str]) -> str:
+    """Names as a tuple of texts."""
+    found = [f'"{name}"' for name in names]
+    return f"({', '.join(found)}{',' * (len(found) == 1)})"
 
 
 def _needed(problem: ConstrainedProblem, data: Sequence[Parameter]) -> list[str]:
@@ -136,6 +189,8 @@ def _needed(problem: ConstrainedProblem, data: Sequence[Parameter]) -> list[str]
     symbols += [s for check in bound.checks for s in check.symbols]
     bodies = [*bound.bodies, *(side.body for side in problem.limits)]
     symbols += [s for body in bodies for s in body.dims if s not in known]
+    if problem.moved is not None:
+        symbols += [p.name for p in sizes_among(problem.moved.function.parameters)]
     return list(dict.fromkeys(symbols))
 
 

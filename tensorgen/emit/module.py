@@ -20,7 +20,7 @@ class Module:
     `problems` are the functions that have a class bound to data, beside which there may
     be a problem that is `constrained`; `solvers` find unknowns, and
     what is called `outside` is called through helpers. What is `blocked` has data in
-    blocks of rows.
+    blocks of rows. With `standard_errors` Hessians give those too.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Module:
     solvers: tuple[Solver, ...] = ()
     outside: tuple[Helper, ...] = ()
     blocked: tuple[BlockedFunction, ...] = ()
+    standard_errors: bool = False
 
     @property
     def bound(self) -> tuple[BoundFunction, ...]:

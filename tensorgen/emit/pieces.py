@@ -54,6 +54,9 @@ def _used(module: Module) -> dict[str, Helper]:
     waiting += [name for text in joined for name in known if f"{name}(" in text]
     alias = BACKENDS[module.backend].alias
     waiting += [name for c in module.classes for name in c.helpers(alias)]
+    if module.standard_errors and BACKENDS[module.backend].banded:
+        bands = {"band", "sparse"} & {row.template for row in factorizations(module)}
+        waiting += ["_Banded"] * bool(bands)
     used: dict[str, Helper] = {}
     while waiting:
         name = waiting.pop()
@@ -81,14 +84,11 @@ def parts(module: Module) -> Iterable[Parameter]:
 def uses(module: Module) -> dict[str, bool]:
     """Say which pieces of the frame the module needs."""
     made = [f for bound in module.bound for f in bound.functions]
-    used = returned.used_classes([*module.forms, *made])
+    forms = [*module.forms, *made]
+    used = returned.used_classes(forms)
     bases = {c.base for c in module.classes}
-    joint = [
-        function
-        for function in (*module.forms, *made)
-        if returned.result_class(function) == returned.JOINT
-    ]
-    every = [*bodies(module), *(f.body for f in (*module.forms, *made))]
+    joint = [f for f in forms if returned.result_class(f) == returned.JOINT]
+    every = [*bodies(module), *(f.body for f in forms)]
     sparse_joint = [f for f in joint if returned.is_sparse_joint(f)]
     dense = bool(used & {JACOBIAN.holder, HESSIAN.holder})
     by_matrices = any(c.by_matrices for c in module.classes)
@@ -116,6 +116,7 @@ def uses(module: Module) -> dict[str, bool]:
         "has_matrix": matrix,
         "has_jacobian": dense,
         "has_hessian": hessian,
+        "has_inverse_diagonal": module.standard_errors,
         "has_dense_hessian": HESSIAN.holder in used,
         "has_structured": structured,
         "has_joined": any(
@@ -147,6 +148,8 @@ def factorizations(module: Module) -> list[Row]:
     for function in (*module.forms, *made):
         if returned.result_class(function) == returned.JOINT:
             needed |= {"sparse"} if _sparse_together(module, function) else set()
+    if module.constrained is not None and module.constrained.moved is not None:
+        needed.add("sparse")
     return in_order(needed)
 
 

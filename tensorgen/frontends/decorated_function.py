@@ -10,7 +10,7 @@ from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tensorgen.calculus.kinds import PROBLEM, ROWS, Kind
+from tensorgen.calculus.kinds import PROBLEM, ROWS, STANDARD_ERRORS, Kind
 from tensorgen.errors import Source, SpecError, suggest
 from tensorgen.frontends.made_spec import MadeSpec
 from tensorgen.frontends.numpy_functions import NumpyFunction, Wanted, read_function
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _CALLED: Mapping[str, Kind] = {
     row.called.removeprefix("{f}").lstrip("_"): row
     for row in ROWS
-    if not row.is_higher and row is not PROBLEM
+    if not row.is_higher and row not in (PROBLEM, STANDARD_ERRORS)
 }
 """Kinds of derivatives by the ends of their functions' names: `grad`, `hess`; the value
 has none."""

@@ -113,13 +113,19 @@ class Spec(MadeSpec):
         constraints: Sequence[str] | Mapping[str, Flow] = (),
         name: str | None = None,
         doc: str | None = None,
+        sensitivity: Sequence[str] = (),
     ) -> Spec:
-        """State the constrained problem over the functions, with bounds as in files."""
+        """State the constrained problem over the functions, with bounds as in files.
+
+        `sensitivity` are the data of which it says how the optimum moves with them.
+        """
         given = {"name": name, "doc": doc, "minimize": minimize, "maximize": maximize}
         found: dict[str, Flow] = {x: own for x, own in given.items() if own is not None}
         found["variables"] = variables
         if constraints:
             found["constraints"] = constraints
+        if sensitivity:
+            found["sensitivity"] = [*sensitivity]
         self._parts.problem = found
         return self
 

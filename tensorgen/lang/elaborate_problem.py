@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from tensorgen.errors import Text
+from tensorgen.errors import Faults, Text
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node
+from tensorgen.lang.elaborated_problem import Between, ElaboratedProblem
 from tensorgen.lang.index_forms import Index
+from tensorgen.lang.moved_optimum import moved_optimum
 from tensorgen.lang.scope import Names, Record, Thing
 from tensorgen.lang.sizes import check_filled
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.syntax import parse
 from tensorgen.operators.conditions.guards import guard
-from tensorgen.operators.functions.array import Array, SizeCheck
-from tensorgen.spec.model import FunctionSpec, InputSpec, Limited, ProblemSpec, Spec
-
-
-@dataclass(frozen=True, slots=True)
-class Between:
-    """A variable or a constraint with its bounds; None is unbounded."""
-
-    spec: Limited
-    node: Node
-    lower: Node | None
-    upper: Node | None
-
-
-@dataclass(frozen=True, slots=True)
-class ElaboratedProblem:
-    """A problem as nodes. `arguments` are its variables and all that they meet.
-
-    The objective is to be minimised: it is negated where the file says `maximize`.
-    """
-
-    spec: ProblemSpec
-    objective: Node
-    variables: tuple[Between, ...]
-    constraints: tuple[Between, ...]
-    arguments: tuple[InputSpec, ...]
-    functions: Mapping[str, FunctionSpec]
-    checks: tuple[SizeCheck, ...]
+from tensorgen.operators.functions.array import Array
+from tensorgen.spec.model import InputSpec, Limited, ProblemSpec, Spec
 
 
 def elaborate_problem(
@@ -67,11 +43,7 @@ def elaborate_problem(
             hint = f"write a function of its own, whose 'expr' is {text}.{first}"
             session.faults.add(message, text.span(), hint=hint)
     objective, *values = [thing.value for thing in used]
-    if objective is not None and objective.order:
-        shape = tuple_text(objective.shape)
-        message = f"'{problem.objective}' is no scalar: its shape is {shape}"
-        hint = "reduce it, as by 'sum', or make it a constraint"
-        session.faults.add(message, problem.objective.span(), hint=hint)
+    _check_goal(session, problem, objective)
     bounded = _Bounded(session, problem, spec.inputs, things, record)
     variables = [bounded.between(x, inputs[x.name]) for x in problem.variables]
     constraints = [
@@ -79,6 +51,7 @@ def elaborate_problem(
         for c, value in zip(problem.constraints, values, strict=True)
         if value is not None
     ]
+    _check_parameters(session.faults, problem, record)
     if session.faults or objective is None:
         return None
     graph, unknowns = session.graph, [x.node for x in variables]
@@ -87,7 +60,7 @@ def elaborate_problem(
         return guard(graph, node, unknowns).get(node, node)
 
     goal = guarded(objective.node)
-    return ElaboratedProblem(
+    found = ElaboratedProblem(
         problem,
         graph.scale(goal, -1) if problem.maximize else goal,
         tuple(variables),
@@ -99,6 +72,29 @@ def elaborate_problem(
         {f.name: f for f in spec.functions},
         tuple(record.checks),
     )
+    if not problem.parameters:
+        return found
+    given = [x for x in spec.inputs if x.name in record.inputs]
+    taken = {*things, *inputs, *(s for s, _ in spec.hints)}
+    return replace(found, moved=moved_optimum(graph, found, given, record, taken))
+
+
+def _check_parameters(faults: Faults, problem: ProblemSpec, record: Record) -> None:
+    """Report what the optimum cannot move with."""
+    for text in problem.parameters:
+        if text.value not in record.inputs:
+            message = f"the problem does not depend on '{text}'"
+            hint = "name inputs of the objective, of constraints or of bounds"
+            faults.add(message, text.span(), hint=hint)
+
+
+def _check_goal(session: Session, problem: ProblemSpec, goal: Array | None) -> None:
+    """Report an objective that is no scalar."""
+    if goal is not None and goal.order:
+        shape = tuple_text(goal.shape)
+        message = f"'{problem.objective}' is no scalar: its shape is {shape}"
+        hint = "reduce it, as by 'sum', or make it a constraint"
+        session.faults.add(message, problem.objective.span(), hint=hint)
 
 
 class _Bounded:

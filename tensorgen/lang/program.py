@@ -16,9 +16,10 @@ from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.choose_checkpoints import Unit, checkpointed
 from tensorgen.lang.declare_externals import declare, externals_of
-from tensorgen.lang.elaborate_problem import ElaboratedProblem, elaborate_problem
+from tensorgen.lang.elaborate_problem import elaborate_problem
 from tensorgen.lang.elaborate_unknowns import ElaboratedUnknown, Unknown
 from tensorgen.lang.elaborated import ElaboratedFunction, Local
+from tensorgen.lang.elaborated_problem import ElaboratedProblem
 from tensorgen.lang.grouping import steps, units
 from tensorgen.lang.index_forms import Index
 from tensorgen.lang.inner_products import elaborate_metrics
@@ -63,9 +64,10 @@ class Program:
 
     @property
     def generated(self) -> tuple[ElaboratedFunction, ...]:
-        """The functions of the file, and those that come with its unknowns."""
+        """The functions of the file, and those for its unknowns and its problem."""
         more = (f for unknown in self.unknowns for f in unknown.functions)
-        return (*self.functions, *more)
+        moved = None if self.problem is None else self.problem.moved
+        return (*self.functions, *more, *([moved.function] if moved else []))
 
     @property
     def checks(self) -> tuple[SizeCheck, ...]:
@@ -147,6 +149,9 @@ def elaborate(
     functions = tuple(found[function.name] for function in spec.functions)
     unknowns = tuple(x for own in solved.values() for x in own.used)
     for own in (x.spec.given for x in unknowns):
+        inputs[own.name] = graph.input(own.name, own.shape)
+    moved = problem.moved if problem else None
+    for own in moved.multipliers if moved else ():
         inputs[own.name] = graph.input(own.name, own.shape)
     told = tuple(session.remarks)
     return Program(spec, graph, inputs, functions, unknowns, problem, told)

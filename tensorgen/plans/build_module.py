@@ -41,7 +41,11 @@ from tensorgen.passes.context import Plan
 from tensorgen.plans.block_functions import block_functions
 from tensorgen.plans.blocked_functions import blocked_functions
 from tensorgen.plans.compose_functions import composed
-from tensorgen.plans.constrained_plans import PlannedConstrained, build_constrained
+from tensorgen.plans.constrained_plans import (
+    PlannedConstrained,
+    build_constrained,
+    moved,
+)
 from tensorgen.plans.derivative_objects import Objects
 from tensorgen.plans.formulas import (
     Teller,
@@ -113,7 +117,9 @@ class ModuleBuilder:
         self.meet(plan.source for plan in plans)
         functions = self.functions(plans)
         bound = tuple(self.problem(problem) for problem in problems)
-        own = None if constrained is None else self.constrained(constrained)
+        own = None
+        if constrained is not None:
+            own = moved(self.constrained(constrained), constrained, functions)
         return Module(
             spec.module,
             spec.source.name,
@@ -129,6 +135,7 @@ class ModuleBuilder:
             tuple(solver_of(x, functions) for x in unknowns),
             tuple(external_helpers(spec.externals, self.backend)),
             tuple(blocked_functions(rows, {p.function for p in bound}, functions)),
+            any(function.standard_errors for function in spec.functions),
         )
 
     def meet(self, sources: Iterable[ElaboratedFunction]) -> None:
@@ -430,4 +437,4 @@ def _names(spec: Spec) -> set[str]:
         names |= {*emitted_names(f), *tuple_names(f)}
     for x in spec.unknowns:
         names |= {x.name, *made_for(x.name, bool(x.parameters))}
-    return names | ({spec.problem.name} if spec.problem else set())
+    return names | ({spec.problem.name, *spec.problem.made} if spec.problem else set())

@@ -11,15 +11,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tensorgen.calculus.kinds import GRADIENT, HESSIAN, JACOBIAN, VALUE, Kind
+from tensorgen.calculus.kinds import GRADIENT, HESSIAN, HVP, JACOBIAN, VALUE, Kind
 from tensorgen.calculus.requests import Mode
 from tensorgen.emit.backends import Backend
-from tensorgen.emit.bound_problems import Check, ConstrainedProblem, Limited, Limits
-from tensorgen.emit.interface import body_of
+from tensorgen.emit.bound_problems import (
+    Check,
+    ConstrainedProblem,
+    Limited,
+    Limits,
+    Moved,
+)
+from tensorgen.emit.interface import Function, body_of
 from tensorgen.errors import Text
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, constant_value, topological
 from tensorgen.lang import Between, ElaboratedFunction, ElaboratedProblem, Program
+from tensorgen.lang.moved_optimum import weighted
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import Rates
 from tensorgen.plans.parameters import decimal
@@ -85,7 +92,9 @@ class _Planning:
         self.program = program
         self.problem = problem
         self.mode: Mode = mode
-        self.taken = {*program.inputs, *(name for name, _ in spec.hints)}
+        # Multipliers are called alike in all functions.
+        own = {x.name for x in problem.moved.multipliers} if problem.moved else set()
+        self.taken = {*program.inputs, *(name for name, _ in spec.hints)} - own
         self.taken |= {given.name for given in spec.inputs}
         self.methods: dict[Kind, PlannedFunction] = {}
         self.roots: dict[Kind, Parts] = {}
@@ -158,13 +167,9 @@ class _Planning:
         ]
         place = problem.spec.objective
         factor = self._multiplier("obj_factor", problem.objective, place)
-        terms = []
         nodes = [problem.objective, *(c.node for c in problem.constraints)]
-        for given, node in zip([factor, *multipliers], nodes, strict=True):
-            axes = range(node.order)
-            weight = graph.input(given.name, given.shape)
-            terms.append(graph.product((), [(weight, axes), (node, axes)]))
-        return graph.add(*terms), [*multipliers, factor]
+        pairs = zip([factor, *multipliers], nodes, strict=True)
+        return graph.add(*weighted(graph, pairs)), [*multipliers, factor]
 
     def _multiplier(self, name: str, node: Node, text: Text) -> InputSpec:
         name = unused(name, self.taken)
@@ -227,6 +232,25 @@ def build_constrained(
         tuple(limits),
         tuple(k.name for k, m in planned.problem.methods.items() if _is_constant(k, m)),
     )
+
+
+def moved(
+    problem: ConstrainedProblem,
+    planned: PlannedConstrained,
+    functions: Sequence[Function],
+) -> ConstrainedProblem:
+    """A problem with what says how its optimum moves, one of the module's functions."""
+    own = planned.spec.moved
+    if own is None:
+        return problem
+    name = HVP.public_name(own.function.spec.name)
+    found = Moved(
+        next(function for function in functions if function.name == name),
+        tuple(x.name for x in own.multipliers),
+        tuple((x.side, x.number) for x in own.limits),
+        tuple(x.name for x in own.parameters),
+    )
+    return replace(problem, moved=found)
 
 
 def _is_constant(kind: Kind, planned: PlannedFunction) -> bool:

@@ -47,6 +47,23 @@ def _check_problem(
         hint = "give the problem a 'name:' of its own"
         span = problem.name_text.span()
         names.faults.add(message, span, marks=marks, hint=hint)
+    _check_sensitivity(problem, functions, names)
+
+
+def _check_sensitivity(
+    problem: ProblemSpec, functions: tuple[FunctionSpec, ...], names: Namespace
+) -> None:
+    """Report names that the function for sensitivities would need for itself."""
+    emitted = {x for f in functions for x in (*emitted_names(f), *tuple_names(f))}
+    for name in problem.made:
+        if name in emitted or name in names.owners:
+            message = f"'sensitivity' generates '{name}', which is a name already"
+            hint = "give the problem a 'name:' of its own"
+            names.faults.add(message, problem.name_text.span(), hint=hint)
+    moved = (*(x.name_text for x in problem.variables), *problem.parameters)
+    for text in moved if problem.parameters else ():
+        what = f"the direction of '{text}'"
+        _report_hidden(f"d{text}", what, "sensitivity", text, names)
 
 
 def _check_size(dim: str, names: Namespace) -> None:
@@ -119,15 +136,22 @@ def _check_arguments(function: FunctionSpec, names: Namespace) -> None:
                 results = [result.name for result in function.results]
                 added = {f"ct_{x}": f"the cotangent of '{x}'" for x in results}
         for name, what in added.items():
-            owner, text = names.owners.get(name, ("", function.name_text))
-            if owner in ("an input", "a dim"):
-                kind = owner.split()[1]
-                names.faults.add(
-                    f"'{emit.kind.name}' names {what} '{name}', which is {owner}",
-                    emit.text.span(),
-                    marks=((emit.text.span(), ""), (text.span(), f"the {kind}")),
-                    hint=f"rename the {kind} '{name}'",
-                )
+            _report_hidden(name, what, emit.kind.name, emit.text, names)
+
+
+def _report_hidden(
+    name: str, what: str, by: str, place: Text, names: Namespace
+) -> None:
+    """Report an argument `what` that an input or a dim is called like."""
+    owner, text = names.owners.get(name, ("", place))
+    if owner in ("an input", "a dim"):
+        kind = owner.split()[1]
+        names.faults.add(
+            f"'{by}' names {what} '{name}', which is {owner}",
+            place.span(),
+            marks=((place.span(), ""), (text.span(), f"the {kind}")),
+            hint=f"rename the {kind} '{name}'",
+        )
 
 
 def _check_emitted_names(functions: tuple[FunctionSpec, ...], names: Namespace) -> None:

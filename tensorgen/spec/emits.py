@@ -8,12 +8,14 @@ from math import comb
 
 from tensorgen.calculus.kinds import (
     ALL,
+    HESSIAN,
     KINDS,
     MIXED,
     NAMED,
     ORDER,
     PROBLEM,
     ROWS,
+    STANDARD_ERRORS,
     VALUE,
     Kind,
 )
@@ -168,7 +170,18 @@ def read_emit(
             message = f"a problem is by dense inputs, and '{entries[0]}' is sparse"
             hint = "its vector has no pattern; the functions take the matrix itself"
             faults.add(message, emit.text.span(), hint=hint)
+    _check_standard_errors([*found.values()], faults)
     return tuple(found.values())
+
+
+def _check_standard_errors(emits: list[Emit], faults: Faults) -> None:
+    """Report that Hessians are asked for more where there is none."""
+    kinds = [emit.kind for emit in emits]
+    others = {kind for kind in kinds if kind is not STANDARD_ERRORS}
+    if STANDARD_ERRORS in kinds and HESSIAN not in others and others != {PROBLEM}:
+        text = emits[kinds.index(STANDARD_ERRORS)].text
+        message = f"'{text}' is what a Hessian gives, and none is emitted"
+        faults.add(message, text.span(), hint=f"add '{HESSIAN.name}' to 'emit'")
 
 
 def _emit(node: Node, wrt: dict[str, str] | None, faults: Faults) -> Emit | None:

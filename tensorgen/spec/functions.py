@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tensorgen.calculus.kinds import PROBLEM
+from tensorgen.calculus.kinds import PROBLEM, STANDARD_ERRORS
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.spec.clauses import LeftSide, read_clauses, read_left_side
 from tensorgen.spec.emits import read_emit, read_wrt
@@ -101,8 +101,10 @@ def _function(
     if side is None or expr is None:
         return None
     name = side.name
-    rest = doc, where, expr, wrt, emit, side.ranges, side.places, results, kept
-    return FunctionSpec(name.value, name, side.indices, *rest)
+    kinds = tuple(one for one in emit if one.kind is not STANDARD_ERRORS)
+    rest = doc, where, expr, wrt, kinds, side.ranges, side.places, results, kept
+    more = len(kinds) < len(emit)
+    return FunctionSpec(name.value, name, side.indices, *rest, standard_errors=more)
 
 
 def _without_indices(name: Text, node: Mapping, faults: Faults) -> Mapping:

@@ -6,10 +6,11 @@ may want to point at keeps its `Text`, hence its place in the file.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tensorgen.calculus.kinds import Kind
+from tensorgen.calculus.kinds import HVP, Kind
 from tensorgen.errors import Source, Span, Text
 from tensorgen.ir.dims import Dim
 
@@ -156,7 +157,8 @@ class Checkpoint:
 class FunctionSpec:
     """A function; `emit` is empty where the file leaves it to the default.
 
-    Where `expr` is a mapping, `results` are its entries, and `expr` is the key.
+    Where `expr` is a mapping, `results` are its entries, and `expr` is the key. With
+    `standard_errors` its Hessian gives those too, and the diagonal of its inverse.
     """
 
     name: str
@@ -171,6 +173,7 @@ class FunctionSpec:
     places: tuple[Text, ...] = ()
     results: tuple[Definition, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
+    standard_errors: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,10 @@ class Limited:
 
 @dataclass(frozen=True, slots=True)
 class ProblemSpec:
-    """A constrained problem; `name_text` is the key where it bears no name."""
+    """A constrained problem; `name_text` is the key where it bears no name.
+
+    Of `parameters` it says how its optimum moves with them.
+    """
 
     name: str
     name_text: Text
@@ -212,6 +218,21 @@ class ProblemSpec:
     maximize: bool
     variables: tuple[Limited, ...]
     constraints: tuple[Limited, ...]
+    parameters: tuple[Text, ...] = ()
+
+    @property
+    def lagrangian(self) -> str:
+        """What the Lagrangian is called in code, where there are parameters."""
+        words = re.findall(r"[A-Z]*[^A-Z]+|[A-Z]+", self.name.removesuffix("Problem"))
+        return "_".join([*(word.strip("_").lower() for word in words), "lagrangian"])
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The names of what the module has for them besides the class."""
+        if not self.parameters:
+            return ()
+        name, own = self.lagrangian, self.name.removesuffix("Problem")
+        return HVP.public_name(name), HVP.tuple_name(name), f"{own}Sensitivity"
 
 
 @dataclass(frozen=True, slots=True)

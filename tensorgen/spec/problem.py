@@ -22,7 +22,10 @@ from tensorgen.spec.names import check_name
 from tensorgen.spec.yaml_nodes import Listing, Node, describe
 from tensorgen.spec.yaml_nodes import Mapping as Block
 
-_KEYS = ("name", "doc", "minimize", "maximize", "variables", "constraints")
+_KEYS = (
+    *("name", "doc", "minimize", "maximize", "variables", "constraints"),
+    "sensitivity",
+)
 _LIMITS = ("lower", "upper", "equal")
 _FORM = "write 'minimize: f' and 'variables: x' under it, each on its line"
 
@@ -52,10 +55,34 @@ def read_problem(
     objective = _objective(field.key, fields, known, faults)
     variables = _variables(field.key, fields.get("variables"), inputs, faults)
     constraints = _constraints(fields.get("constraints"), known, faults)
+    parameters = _parameters(fields.get("sensitivity"), variables, inputs, faults)
     if objective is None or not variables:
         return None
-    maximize = "maximize" in fields
-    return ProblemSpec(name, place, doc, objective, maximize, variables, constraints)
+    rest = "maximize" in fields, variables, constraints, parameters
+    return ProblemSpec(name, place, doc, objective, *rest)
+
+
+def _parameters(
+    field: Field | None,
+    variables: tuple[Limited, ...],
+    inputs: Mapping[str, InputSpec],
+    faults: Faults,
+) -> tuple[Text, ...]:
+    """Return the inputs that an optimum moves with."""
+    found: dict[str, Text] = {}
+    for text in read_names(read_items(field, faults), faults) if field else ():
+        if text.value in found:
+            faults.add(f"'{text}' occurs twice in 'sensitivity'", text.span())
+        elif text.value in {x.name for x in variables}:
+            message = f"'{text}' is a variable, and an optimum moves with data"
+            hint = "name inputs that are no variables"
+            faults.add(message, text.span(), hint=hint)
+        elif is_real_input(text, dict(inputs), faults):
+            if inputs[text.value].sparse:
+                message = f"'{text}' is sparse, and a parameter is dense"
+                faults.add(message, text.span(), hint="name dense inputs")
+            found[text.value] = text
+    return tuple(found.values())
 
 
 def _objective(

@@ -285,6 +285,9 @@ _PROBLEM = _mapping(
         "maximize": _told("A scalar function.", type="string"),
         "variables": _told("Inputs to choose, with their bounds.", **_LIMITED),
         "constraints": _told("Functions, with their bounds.", **_LIMITED),
+        "sensitivity": _told(
+            "Inputs that the optimum moves with.", **_one_or_more({"type": "string"})
+        ),
     },
     required=("variables",),
     description="A constrained problem over the functions, as a class for solvers.",

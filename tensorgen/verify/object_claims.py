@@ -172,6 +172,11 @@ def _solutions(
         found = np.asarray(on.numbers(factors.logdet))
         text = f"{how}.logdet"
         yield Measure("logdet", DENSE, found, log, allowed, text, scale=1.0)
+        if hasattr(factors, "inverse_diagonal"):
+            inverse = Known(np.diagonal(np.linalg.inv(shifted)))
+            found = on.numbers(factors.inverse_diagonal()).ravel()
+            text = f"{how}.inverse_diagonal().ravel()"
+            yield Measure("inverse diagonal", DENSE, found, inverse, allowed, text)
         least = np.min(np.linalg.eigvalsh((shifted + shifted.T) / 2), initial=np.inf)
         if abs(least) > WORST**-1 * largest:
             definite, said = least > 0, bool(factors.is_posdef)

@@ -58,6 +58,7 @@ def test_in_expressions_names_that_are_seen_and_the_language(
     ("marked", "words"),
     [
         (typed("wrt: x", "wrt: |>"), {"x", "X", "a"}),
+        (SPEC.rstrip() + "\n  sensitivity: |>\n", {"x", "X", "a"}),
         (typed("wrt: x", "wrt: [x, |>"), {"x", "X", "a"}),
         (typed("[x, x]", "[x, |>]"), {"x"}),
         (typed("wrt: x", "wrt: {x: |>}"), {*SUBSPACES}),

@@ -11,6 +11,7 @@ from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.framing import environment
 from tensorgen.emit.imports import imports
 from tensorgen.emit.layout import layout
+from tensorgen.emit.support import helpers
 
 _COUNTER = itertools.count()
 _HEAD = "from __future__ import annotations\n"
@@ -37,10 +38,14 @@ def source(*templates: str, backend: str = "numpy") -> str:
             has_index_fields=False,
             has_joined=False,
             has_multiple_text=True,
+            has_inverse_diagonal=True,
+            pieces=("refined", "norm_estimate"),
             factorizations=[name.removesuffix("_factorization") for name in templates],
         )
         for name in ("types", *templates, "real", "convert")
     ]
+    banded = [x for x in helpers(spelled) if x.name == "_Banded" and spelled.banded]
+    pieces[1:1] = [x.source for x in banded]
     code = "\n".join(pieces)
     return layout(f"{_HEAD}{imports(code, spelled, {})}\n{code}")
 

@@ -66,6 +66,14 @@ def check(make: Callable[[], Any], matrix: Any, shape: Sequence[int]) -> None:
     assert factorization.logdet.dtype == dtype
     posdef = bool((np.linalg.eigvalsh(matrix.astype(float)) > 0).all())
     assert factorization.is_posdef is posdef
+    inverse = np.linalg.inv(matrix.astype(float))
+    diagonal = factorization.inverse_diagonal()
+    assert (diagonal.shape, diagonal.dtype) == (tuple(shape), dtype)
+    # A shift that cancels an entry has been rounded by itself.
+    largest = abs(inverse).max(initial=0)
+    condition += abs(inverse).sum(axis=0).max(initial=0)
+    error = 10 * rounding * condition * largest
+    assert abs(diagonal.ravel() - np.diagonal(inverse)).max(initial=0) <= error
 
 
 def hessian(matrix: Any, shape: Sequence[int]) -> SimpleNamespace:

@@ -325,6 +325,8 @@ def test_every_way_works_on_the_device(cupy: ModuleType) -> None:
         assert np.allclose(matrix @ way.solve(device(b)).get(), b)
         assert np.isclose(way.logdet.get(), np.linalg.slogdet(matrix)[1])
         assert way.is_posdef is bool((np.linalg.eigvalsh(matrix) > 0).all())
+        inverse = np.diagonal(np.linalg.inv(matrix)).reshape(way.columns)
+        assert np.allclose(way.inverse_diagonal().get(), inverse)
 
 
 def test_one_cholesky_factor_gives_determinant_and_signs(

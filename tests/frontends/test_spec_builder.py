@@ -96,7 +96,7 @@ def test_it_is_loaded_explained_and_verified() -> None:
 def test_problems_unknowns_and_several_results_are_written() -> None:
     spec = tensorgen.Spec("hs71").input("x", "4").input("a", "2 positive")
     spec.unknown("y", "2", equation="y**2 - a", start="ones(2)")
-    spec.function("cost", "x[0] * x[3] * sum(x[:3]) + x[2]")
+    spec.function("cost", "x[0] * x[3] * sum(x[:3]) + sum(a) * x[2]")
     spec.function("product", "prod(x)").function("root", "sum(y)", wrt="a")
     spec.function("both", {"s": "sum(x)", "t": "s**2"}, wrt=["x"])
     spec.problem(
@@ -104,10 +104,12 @@ def test_problems_unknowns_and_several_results_are_written() -> None:
         variables={"x": {"lower": 1, "upper": 5}},
         constraints={"product": {"lower": 25}},
         name="Hs71",
+        sensitivity=["a"],
     )
     module = spec.load()
-    problem = module.Hs71()
+    problem = module.Hs71(a=[4.0, 9.0])
     assert (problem.n, problem.m) == (4, 1)
+    assert [*problem.sensitivity([1.0, 5, 5, 1]).vjp(np.ones(4))] == ["a"]
     np.testing.assert_allclose(module.root([4.0, 9.0]), 5)
     assert module.both([1.0, 2.0, 0.0, 0.0]).t == 9
 
