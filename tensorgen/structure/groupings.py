@@ -213,7 +213,7 @@ def _read_by(constraint: Constraint) -> set[Name]:
 
 
 def _has_other(term: Parts, read: set[Name]) -> bool:
-    """Whether any factor of a term has all labels of entries, summed ones among them."""
+    """Whether any factor has all labels of entries, a summed one among them."""
     summed = not all(map(is_axis, read))
     return summed and any(read.issubset(own) for _, own in term.factors)
 
