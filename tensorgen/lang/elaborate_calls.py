@@ -80,6 +80,8 @@ def _no_function(e: Statement, tree: ast.Call) -> None:
     if isinstance(inner, ast.Name | ast.Attribute):  # vmap(f)(x)
         own = inner.id if isinstance(inner, ast.Name) else inner.attr
         hint = str(foreign_names.MEANT.get(own, hint))
+    elif (updated := _updated(e, tree)) is not None:
+        hint = updated
     elif isinstance(tree.func, ast.Lambda):
         hint = "functions have names, under 'definitions': g(t) = ..."
     elif isinstance(tree.func, ast.Attribute) and tree.func.attr == "T":
@@ -100,6 +102,25 @@ def _no_function(e: Statement, tree: ast.Call) -> None:
         else:
             hint = close or hint
     e.fault("this cannot be called", tree.func, hint=hint)
+
+
+def _updated(e: Statement, tree: ast.Call) -> str | None:
+    """Say how `x.at[p].set(v)` and `x.at[p].add(v)` of JAX are written."""
+    match tree:
+        case ast.Call(
+            func=ast.Attribute(
+                ast.Subscript(ast.Attribute(x, "at"), place), "set" | "add" as way
+            ),
+            args=[v],
+        ):
+            at = e.expression.source(place)
+            several = isinstance(place, ast.Tuple) and not at.startswith("(")
+            parts = [e.expression.source(x), f"({at})" if several else at]
+            parts.append(e.expression.source(v))
+            if way == "add":
+                parts.append("accumulate=True")
+            return f"write index_put({', '.join(parts)})"
+    return None
 
 
 def _unknown(e: Statement, tree: ast.Call, name: str, thing: Thing | None) -> None:
