@@ -57,6 +57,9 @@ dims: {m: 20, n: }
 inputs:
   x: [n]
   K: {shape: [n, n], spd: true}
+  T: {shape: [n, n, n], symmetric: all}
+  C: {shape: [n, n, m, m], symmetric: [[0, 1], [2, 3]]}
+  P: {shape: [n, m, n], symmetric: [0, 2]}
   s: {shape: [m], index: n}
   c: {shape: scalar, default: 1e-3}
 external:
@@ -93,6 +96,8 @@ def test_it_takes_all_forms() -> None:
         ("functions:", "functoins:"),
         ("expr:", "exp:"),
         ("spd: true", "spd: maybe"),
+        ("symmetric: all", "symmetric: some"),
+        ("symmetric: [0, 2]", "symmetric: [0, a]"),
         ("gradient", "gradeint"),
         ("m: 20", "m: 0"),
         ("backends: numpy", "backends: jax"),
