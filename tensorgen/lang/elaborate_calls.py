@@ -18,6 +18,7 @@ from tensorgen.lang import (
     entrywise_slips,
     extremes,
     foreign_names,
+    gaussian_means,
     kept_definitions,
 )
 from tensorgen.lang.bind_arguments import bind, counted
@@ -33,11 +34,13 @@ SPECIAL: dict[str, Callable[[Statement, ast.Call], Array | None]] = {
     "delta": conditions.delta,
     **derivatives.FORMS,
     "taylor": derivatives.taylor,
+    "gaussian_mean": gaussian_means.gaussian_mean,
 }
 SIGNATURES: dict[str, str] = {
     "delta": "delta(i, j)",
     **{name: derivatives.signature(name) for name in derivatives.FORMS},
     "taylor": derivatives.SIGNATURE,
+    "gaussian_mean": gaussian_means.SIGNATURE,
 }
 """How these are called."""
 

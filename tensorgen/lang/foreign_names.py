@@ -16,6 +16,9 @@ KEPT = (
     "sum(where(mask, x, 0))"
 )
 _PUT = "index_put(x, p, v) is x with v at x[p]; with accumulate=True v is added there"
+_MEAN = (
+    "gaussian_mean(f, x, S) is the mean of a polynomial in x, normal about its value"
+)
 _SIZE = "a dim of the spec is a number by its own name"
 _ADD = "add up with a condition: sum(delta(i, index[k]) * x[k], k)"
 _FOURIER = (
@@ -90,6 +93,7 @@ MEANT = {
     "swapaxes": "transpose(A, (0, 2, 1)) permutes the axes",
     "moveaxis": "transpose(A, (0, 2, 1)) permutes the axes",
     "trapz": "it is sum(diff(x) * (y[1:] + y[:-1])) / 2",
+    **dict.fromkeys(("expectation", "expect", "Expectation", "E"), _MEAN),
     "cov": "it is centered(X.T) @ centered(X.T).T / n",
     "cdist": "index notation does it: D[i, j] = norm(X[i] - Y[j])",
     "pairwise_distances": "index notation does it: D[i, j] = norm(X[i] - Y[j])",

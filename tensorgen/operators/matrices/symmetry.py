@@ -178,7 +178,7 @@ class Symmetry:
         image = _renamed(ref, renaming)
         if image == ref:
             return 1
-        # A renaming swaps labels, hence axes, of which each pair is looked at by itself.
+        # A renaming swaps labels, hence axes: each pair of them is looked at by itself.
         moved = [k for k, x in enumerate(ref.labels) if image.labels[k] != x]
         axes = {ref.labels[k]: k for k in moved}
         if len(axes) != len(moved):  # a diagonal
