@@ -338,7 +338,9 @@ def _function(
     # Who uses the function needs nothing of its metrics.
     outer, record = record, Record()
     record.merge(outer)
-    metrics = elaborate_metrics(session, item.metrics, names, inputs, record)
+    shapes = {name: node.dims for name, node in inputs.items()}
+    shapes |= {function.name: x.node.dims for x in arrays[:1]}
+    metrics = elaborate_metrics(session, item.metrics, names, shapes, record)
     if not complete or len(arrays) < len(of) or metrics is None:
         return thing, None
     chosen = {**record.inputs, **{w.text.value: None for w in function.wrt}}

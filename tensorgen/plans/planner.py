@@ -99,6 +99,7 @@ class Planner:
                 x: replace(own, inverse=inverse)
                 for (x, own), inverse in zip(stated.items(), inverses, strict=True)
             },
+            metric=function.metrics.get(function.spec.name),
         )
         # As the user wrote it, for the check to hold the code against.
         self.written: Request = replace(
@@ -258,7 +259,7 @@ class Planner:
                 of = ".".join([name, *[own.result] * bool(own.result)])
                 ct = "_".join(["ct", *[own.result] * bool(own.result)])
                 dims = own.function.node.dims
-                doc = f"cotangent of {of}"
+                doc = self.parameters.values_doc(f"cotangent of {of}")
                 found.append(Parameter(ct, dims, doc, role="cotangent"))
         return [*found, *(Parameter(s, (), role="size") for s in self.function.sizes)]
 

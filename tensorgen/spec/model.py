@@ -156,7 +156,8 @@ class Checkpoint:
 class FunctionSpec:
     """A function; `emit` is empty where the file leaves it to the default.
 
-    Where `expr` is a mapping, `results` are its entries, and `expr` is the key.
+    Where `expr` is a mapping, `results` are its entries, and `expr` is the key. The
+    `metric` is that of its values, an expression.
     """
 
     name: str
@@ -171,6 +172,7 @@ class FunctionSpec:
     places: tuple[Text, ...] = ()
     results: tuple[Definition, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
+    metric: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)

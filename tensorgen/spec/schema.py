@@ -259,6 +259,7 @@ _FUNCTION = _mapping(
             **_one_or_each(EXPRESSION),
         ),
         "wrt": _told("Inputs to differentiate by.", **_one_or_more(_VARIABLE)),
+        "metric": _expression("The matrix of an inner product of its values."),
         "emit": _told(
             "What is generated: kinds, orders from 3 on, inputs to mix; by default"
             " value and first derivative.",

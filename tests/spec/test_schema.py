@@ -33,7 +33,7 @@ def test_it_is_a_schema() -> None:
     [
         (SCHEMA, read._KEYS),
         (PARTS["input"]["anyOf"][1], inputs._KEYS),
-        (PARTS["function"]["anyOf"][1], functions.FUNCTION_KEYS),
+        (PARTS["function"]["anyOf"][1], (*functions.FUNCTION_KEYS, functions.METRIC)),
         (PARTS["unknown"], unknowns._KEYS),
         (PARTS["external"], externals._KEYS),
         (PARTS["problem"], problem._KEYS),
@@ -78,6 +78,7 @@ functions:
     wrt: [x, {K: symmetric}]
     emit: [value, gradient, [x, K, K]]
   h: {expr: sum(x**4), wrt: {x: {metric: K}}, emit: 3}
+  r: {expr: K @ x, wrt: x, emit: vjp, metric: K}
 problem:
   minimize: h
   variables: {x: {lower: 0}}
