@@ -1,9 +1,10 @@
 """Derivatives as vectors, in an inner product that a function names for a variable.
 
 In the inner product `u' W v` the gradient of f is the g with `g' W u = df[u]` for all
-u (Riesz), which solves `W g = df`; the adjoint of a map to arrays with the inner product
-of G, the Euclidean one without, takes c to the solution of `W v = J' G c`. Maps and forms themselves,
-Jacobians, tangents and Hessians, are what they are in any inner product.
+u (Riesz), which solves `W g = df`; the adjoint of a map to arrays with the inner
+product of G, the Euclidean one without, takes c to the solution of `W v = J' G c`. Maps
+and forms themselves, Jacobians, tangents and Hessians, are what they are in any inner
+product.
 """
 
 from __future__ import annotations

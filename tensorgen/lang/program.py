@@ -339,7 +339,8 @@ def _function(
     outer, record = record, Record()
     record.merge(outer)
     shapes = {name: node.dims for name, node in inputs.items()}
-    shapes |= {function.name: x.node.dims for x in arrays[:1]}
+    if arrays:
+        shapes[function.name] = arrays[0].node.dims
     metrics = elaborate_metrics(session, item.metrics, names, shapes, record)
     if not complete or len(arrays) < len(of) or metrics is None:
         return thing, None

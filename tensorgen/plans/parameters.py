@@ -7,6 +7,7 @@ from fractions import Fraction
 from tensorgen.calculus.kinds import VALUE, Kind
 from tensorgen.emit.interface import Parameter, arranged
 from tensorgen.errors import Text
+from tensorgen.ir.dims import Dim
 from tensorgen.lang import Program
 from tensorgen.operators.matrices.subspaces import SUBSPACES
 from tensorgen.spec.model import FunctionSpec, InputSpec
@@ -61,11 +62,13 @@ class Parameters:
             given.name, given.shape, given.doc, "None", "unknown", solved=found
         )
 
-    def values_doc(self, told: str) -> str:
-        """The doc of what is like the values, and in which inner product that is."""
-        if self._metric is None:
-            return told
-        return f"{told}, in the inner product of {_on_one_line(self._metric)}"
+    def cotangent(self, name: str, dims: tuple[Dim, ...], of: str) -> Parameter:
+        """Return the argument that is like values, in their inner product."""
+        doc, metric = None, self._metric
+        if metric is not None:
+            inner = f"the inner product of {_on_one_line(metric)}"
+            doc = f"that of {of} is a vector in {inner}"
+        return Parameter(name, dims, doc, role="cotangent")
 
     def _doc(self, given: InputSpec, kind: Kind) -> str | None:
         """The doc of an argument, and where derivatives by it are taken."""

@@ -259,8 +259,7 @@ class Planner:
                 of = ".".join([name, *[own.result] * bool(own.result)])
                 ct = "_".join(["ct", *[own.result] * bool(own.result)])
                 dims = own.function.node.dims
-                doc = self.parameters.values_doc(f"cotangent of {of}")
-                found.append(Parameter(ct, dims, doc, role="cotangent"))
+                found.append(self.parameters.cotangent(ct, dims, of))
         return [*found, *(Parameter(s, (), role="size") for s in self.function.sizes)]
 
     @property

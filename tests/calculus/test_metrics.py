@@ -144,7 +144,11 @@ functions:
     wrt: {x: {metric: M}}
     metric: spd(G + diag(exp(kept)))
     emit: [value, jvp, vjp, jacobian]
-  rows: {expr: "tanh(A @ X)", wrt: {X: {metric: "kron(M, B)"}}, metric: diag(h), emit: vjp}
+  rows:
+    expr: tanh(A @ X)
+    wrt: {X: {metric: "kron(M, B)"}}
+    metric: diag(h)
+    emit: vjp
   every: {expr: "tanh(A @ X)", wrt: X, metric: "kron(G, B)", emit: [vjp]}
   metric: sum(f)
 """
@@ -174,7 +178,7 @@ def test_values_have_an_inner_product_of_their_own() -> None:
     expected = A.T @ (bent * (G @ c @ B))
     np.testing.assert_allclose(module.every_vjp(X, A, G, B, c)[1], expected)
     told = " ".join(str(module.__doc__).split())
-    assert "in the inner product of diag(h)" in told
+    assert "that of rows is a vector in the inner product of diag(h)" in told
 
 
 def test_a_gradient_is_the_same_vector_in_any_basis() -> None:
