@@ -64,7 +64,7 @@ def gaussian_mean(graph: Graph, node: Node, x: Node, covariance: Node) -> Node:
         terms.append(term)
     axes = range(node.order)
     whole = graph.sum(axes, [(1, one, axes) for one in terms])
-    known = {spread: covariance}
+    known: dict[Node, Node] = {spread: covariance}
     return rebuild(graph, [whole], lambda node: node, known, anew=False)[0]
 
 

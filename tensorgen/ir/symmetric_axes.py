@@ -20,7 +20,7 @@ def promised(axes: Sequence[int], order: int) -> str:
 
 def groups(properties: Iterable[str], order: int) -> list[tuple[int, ...]]:
     """Return the groups of axes that may be exchanged, by what is promised."""
-    found = {}
+    found: dict[tuple[int, ...], None] = {}
     for word in sorted(properties):
         name, *axes = word.split()
         if name in _OF_MATRICES:

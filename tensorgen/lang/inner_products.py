@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tensorgen.calculus.metrics import axes_of
-from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.ir.dims import tuple_text
 from tensorgen.ir.nodes import Node
 from tensorgen.lang.scope import Names, Record
 from tensorgen.lang.statement import Session, Statement
@@ -20,10 +20,10 @@ def elaborate_metrics(
     session: Session,
     metrics: tuple[tuple[str, Expression], ...],
     names: Names,
-    shapes: Mapping[str, tuple[Dim, ...]],
+    spaces: Mapping[str, Node],
     record: Record,
 ) -> dict[str, Node] | None:
-    """Return the matrices by names of what has `shapes`; None where one is wrong."""
+    """Return the matrices by names of arrays in `spaces`; None where one is wrong."""
     found: dict[str, Node] = {}
     for name, text in metrics:
         statement = Statement(session, text, names)
@@ -31,7 +31,7 @@ def elaborate_metrics(
         if value is None:
             continue
         record.merge(statement.record)
-        if _is_metric(session, name, text, value.node, shapes.get(name)):
+        if _is_metric(session, name, text, value.node, spaces.get(name)):
             found[name] = value.node
     return found if len(found) == len(metrics) else None
 
@@ -41,14 +41,15 @@ def _is_metric(
     name: str,
     text: Expression,
     matrix: Node,
-    dims: tuple[Dim, ...] | None,
+    array: Node | None,
 ) -> bool:
     """Whether a matrix has the right shape and is known to be symmetric; reports it.
 
-    There are no `dims` of a function that has a fault itself.
+    There is no `array` where a function has a fault itself.
     """
-    if dims is None:
+    if array is None:
         return True
+    dims = array.dims
     if not dims:
         message = f"'{name}' is a scalar, whose inner product is a number"
         session.faults.add(message, text.text.span(), hint="multiply by that instead")

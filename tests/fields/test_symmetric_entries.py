@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from tensorgen.fields.symmetric_entries import exchangeable
 
 @pytest.mark.parametrize("dtype", [float, int, object])
 def test_all_orders_of_the_indices_have_one_entry(dtype: type) -> None:
-    made = np.arange(2 * 3 * 3 * 3, dtype=dtype).reshape(3, 2, 3, 3)
+    made: Any = np.arange(2 * 3 * 3 * 3, dtype=dtype).reshape(3, 2, 3, 3)
     found = exchangeable(made, [(0, 2, 3)])
     for order in permutations((0, 2, 3)):
         turned = found.transpose(order[0], 1, *order[1:])

@@ -125,7 +125,7 @@ def index_put(
     if not 0 < len(places) <= x.order:
         message = f"'index_put' needs from 1 to {x.order} index arrays"
         raise Misuse(message, [("x", tuple_text(x.shape))])
-    arrays = {("places", k): array for k, array in enumerate(places)}
+    arrays: dict[Place, Array] = {("places", k): x for k, x in enumerate(places)}
     at = _places(build, x, arrays, "'index_put'")
     return _written(build, x, at, v, accumulate)
 
@@ -150,7 +150,7 @@ def _places(build: Build, x: Array, at: Mapping[Place, Array], what: str) -> _Pl
     shape, aligned = align(build, [*at.values()], what, [*at])
     found = _Places(shape, [], union(at.values()), {})
     for axis, (array, own) in enumerate(aligned):
-        labels = array.labels(found.labels[k] for k in own)
+        labels = array.labels(("place", k) for k in own)
         found.constraints.append(delta({axis: 1, Lookup(array.node, labels): -1}))
         found.sizes[axis] = x.shape[axis]
         found.sizes.update(zip(labels, array.node.dims, strict=True))

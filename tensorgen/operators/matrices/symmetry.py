@@ -185,8 +185,8 @@ class Symmetry:
             return None
         sign = 1
         for k in axes.values():
-            other = axes.get(image.labels[k])
-            own = None if other is None else self.parity(ref.node, (k, other), depth)
+            other = axes.get(image.labels[k], k)
+            own = self.parity(ref.node, (k, other), depth) if k != other else None
             if own is None:
                 return None
             sign *= own if k < other else 1
