@@ -40,6 +40,12 @@ def at(name: str, f: Callable[..., Array]) -> Callable[[Array], Array]:
     return lambda x: f(**{**N, name: x})
 
 
+def four(v: Array) -> Array:
+    """Return a product of four matrices of the entries."""
+    M = v.reshape(2, 2)
+    return M @ M.T @ M @ M.T
+
+
 S = "(A @ A.T)"  # of four entries, as v
 COVARIANCE = N["A"] @ N["A"].T
 Case = tuple[str, Callable[..., Array]]
@@ -62,6 +68,21 @@ POLYNOMIALS: list[Case] = [
         "diff(v)**3 / (1 + w[1:]**2)",
         lambda v, w, **_: np.diff(v) ** 3 / (1 + w[1:] ** 2),
     ),
+    ("(v @ v) * v * (v @ w)", lambda v, w, **_: (v @ v) * v * (v @ w)),
+    (
+        "(v @ v + c) * (v @ A @ v) * (w @ v)**2",
+        lambda v, A, w, c, **_: (v @ v + c) * (v @ A @ v) * (w @ v) ** 2,
+    ),
+    (
+        "sum(A[i, j] * v[i]**2 * (X[p, j] * v[j] + v[j]**3), i, j)",
+        lambda v, A, X, **_: (X * v + v**3) @ (A.T @ v**2),
+    ),
+    (
+        "einsum('i,j,k,ij,jk->', v**2, v, v**2, A, B[0])",
+        lambda v, A, B, **_: np.einsum("i,j,k,ij,jk", v**2, v, v**2, A, B[0]),
+    ),
+    ("trace(square(v))", lambda v, **_: np.trace(four(v))),
+    ("(2 * v**2 - w)**3 * v", lambda v, w, **_: (2 * v**2 - w) ** 3 * v),
     ("solve(A, v) * v", lambda A, v, **_: np.linalg.solve(A, v) * v),
     ("exp(w) * (v - w)**6", lambda v, w, **_: np.exp(w) * (v - w) ** 6),
 ]
@@ -69,10 +90,15 @@ POLYNOMIALS: list[Case] = [
 
 @pytest.mark.parametrize(("text", "f"), POLYNOMIALS, ids=[x for x, _ in POLYNOMIALS])
 def test_a_mean_is_that_of_quadrature(text: str, f: Callable[..., Array]) -> None:
+    left = "f[p]" if "[p" in text else "f"
+    squares = "reshape(v, (2, 2)) @ reshape(v, (2, 2)).T"
+    text = text.replace("square(v)", f"{squares} @ {squares}")
     expected = mean(at("v", f), N["v"], COVARIANCE)
-    np.testing.assert_allclose(value(f"gaussian_mean({text}, v, {S})"), expected)
+    found = value(f"gaussian_mean({text}, v, {S})", left)
+    np.testing.assert_allclose(found, expected, 1e-9)
     alone = mean(at("v", f), N["v"], N["w"] ** 2)
-    np.testing.assert_allclose(value(f"gaussian_mean({text}, v, w**2)"), alone)
+    found = value(f"gaussian_mean({text}, v, w**2)", left)
+    np.testing.assert_allclose(found, alone, 1e-9)
 
 
 def test_of_a_number() -> None:
@@ -113,6 +139,16 @@ def test_one_within_another_is_over_two_variables() -> None:
 def test_a_covariance_may_depend_on_the_variable() -> None:
     found = value("gaussian_mean(v**4, v, v**2)")
     np.testing.assert_allclose(found, 10 * N["v"] ** 4)  # v (1 + z), E (1 + z)**4 = 10
+
+
+def test_of_a_variance_nothing_cancels() -> None:
+    where = "mid = gaussian_mean(1e9 + v @ A @ v, v, w**2)\nx = v"
+    text = "gaussian_mean((1e9 + x @ A @ x - mid)**2, x, w**2)"
+    even, v = N["A"] + N["A"].T, N["v"]
+    squares = np.diag(N["w"] ** 2)
+    expected = np.trace(even @ squares @ even @ squares) / 2
+    expected += v @ even @ squares @ even @ v
+    np.testing.assert_allclose(value(text, where=where), expected, 1e-12)
 
 
 def test_definitions_are_looked_into() -> None:
