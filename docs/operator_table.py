@@ -63,6 +63,8 @@ INPUTS = """\
   Q: [b, p, p]
   start: [q]
   places: {shape: [q], index: n}
+  tall: {shape: [q], index: m}
+  wide: {shape: [q], index: k}
   slot: {shape: [n], index: q}
   pick: {shape: [m, q], index: k}
 """
@@ -168,6 +170,12 @@ REFUSED = [
         ("flip", "flip(x)"),
         ("roll", "roll(x, 1)"),
         ("gather", "f[i, j]: X[i, pick[i, j]]"),
+        ("take", "take(x, places)"),
+        ("put", "put(x, places, y[places])"),
+        ("index_put", "index_put(X, tall, Y[tall])"),
+        ("index_put, accumulate", "index_put(X, (tall, wide), Y[tall, wide], True)"),
+        ("masked_select, by places", "x[places]"),
+        ("masked_fill", "where(x < 1/2, 0, x)"),
         ("index_add", "f[i]: start[i] + sum(x[e], e, slot[e] == i)"),
         ("diag, diag_embed", "diag(x)"),
         ("diagonal", "diagonal(A)"),
@@ -233,6 +241,7 @@ def arguments() -> dict[str, Array]:
         found[name] += 2 * np.eye(p)
     found["c"] = found["c"] + 0.35
     found["places"] = np.array([3, 1])
+    found["tall"], found["wide"] = np.array([2, 0]), np.array([1, 3])
     found["slot"] = np.array([1, 0, 1, 1, 0])
     found["pick"] = np.array([[1, 3], [2, 2], [0, 1]])
     return found

@@ -57,6 +57,9 @@ WRONG = {
     "the metric of 'w' is not known to be symmetric": (
         "f: {expr: sum(w**2), wrt: {w: {metric: 'outer(w, exp(w))'}}}"
     ),
+    "'exp(w)' is no polynomial in w: it takes 'exp' of it": (
+        "f: gaussian_mean(exp(w), w, w**2)"
+    ),
     "the entry k[1] is missing": ("f: {where: {'k[0]': w, 'k[2]': w}, expr: sum(k)}"),
     "of 'x' there are first entries alone": ("f: {where: {'x[0]': w}, expr: sum(x)}"),
     "nothing determines the range of 'k'": "f: sum(w[0], k)",

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from tensorgen.calculus.derive import Direction, hvp, jacobian, jvp, vjp
 from tensorgen.calculus.forward import pushforward
+from tensorgen.calculus.gaussian_means import gaussian_mean
 from tensorgen.calculus.implicit_derivatives import newton_step
 from tensorgen.calculus.series import taylor
 from tensorgen.ir.graph import Graph
@@ -62,6 +63,10 @@ class Differentiate:
     ) -> list[Node]:
         """Return the coefficients along a curve, from 0 to an order."""
         return [node, *taylor(self.graph, self._guarded(node, wrt), wrt, curve, order)]
+
+    def gaussian_mean(self, node: Node, wrt: Node, covariance: Node) -> Node:
+        """Return the mean of a polynomial in `wrt`, normal about its value."""
+        return gaussian_mean(self.graph, self._guarded(node, wrt), wrt, covariance)
 
     def newton_step(self, call: Call) -> Node:
         """Return the step from an unknown to where its equation's tangent is zero."""

@@ -9,7 +9,7 @@ from typing import Literal
 
 from tensorgen.calculus.derive import Direction, hessian, hvp, jacobian, jvp, vjp
 from tensorgen.calculus.elements import by_elements
-from tensorgen.calculus.metrics import Metric
+from tensorgen.calculus.metrics import Metric, lowered
 from tensorgen.calculus.reverse import pullback
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node, is_zero
@@ -31,6 +31,7 @@ class Request:
     By one in `metrics` it is a vector in that inner product, where it is one vector.
     Unless it is not to be `local`, a function of few neighbours is differentiated as
     such. With several `results`, each with a cotangent, the adjoint is that of all.
+    The cotangent of one with a `metric`, a matrix, is a vector in that inner product.
     """
 
     output: Node
@@ -42,6 +43,7 @@ class Request:
     local: bool = True
     results: tuple[Request, ...] = ()
     metrics: Mapping[Node, Metric] = field(default_factory=dict)
+    metric: Node | None = None
 
     def projected(
         self, graph: Graph, node: Node, by: Sequence[Node], lead: int = 0
@@ -176,7 +178,10 @@ def vjps(graph: Graph, request: Request, mode: Mode) -> list[list[Node]]:
     for result in request.results or (request,):
         assert result.cotangent is not None
         before = seeds.get(result.output, graph.zeros(result.output.dims))
-        seeds[result.output] = graph.add(before, result.cotangent)
+        given = result.cotangent
+        if result.metric is not None:
+            given = lowered(graph, result.metric, given)
+        seeds[result.output] = graph.add(before, given)
     found = pullback(graph, seeds, request.variables, ())
     return [request.vectors(graph, found)]
 

@@ -17,8 +17,10 @@ from tensorgen.check.meaning import Meaning
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import PRIME, Residues
 from tensorgen.check.walks import Field
+from tensorgen.fields.symmetric_entries import exchangeable
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input, Node
+from tensorgen.ir.symmetric_axes import groups
 from tensorgen.operators.references.rounding import moved
 
 Array = Any
@@ -231,6 +233,12 @@ class Point:
         return found
 
     def _numbers(
+        self, shape: Sequence[int], properties: frozenset[str], rng: random.Random
+    ) -> Array:
+        made = self._matrices(shape, properties, rng)
+        return exchangeable(made, groups(properties, len(shape)))
+
+    def _matrices(
         self, shape: Sequence[int], properties: frozenset[str], rng: random.Random
     ) -> Array:
         region = self._region(rng)

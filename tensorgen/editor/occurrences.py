@@ -260,6 +260,8 @@ class _Reader:
             self.mention(wrt.text)
             if wrt.metric is not None:
                 self.expression(wrt.metric, {}, local)
+        if function.metric is not None:
+            self.expression(function.metric, {}, local)
         for emit in function.emit:
             if emit.kind is MIXED:
                 self._words(emit.text)

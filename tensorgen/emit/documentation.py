@@ -51,8 +51,11 @@ def module_docstring(
     if directions:
         text = f"{', '.join(directions)} : directions in these, of their shapes"
         entries += paragraph(text, "    ", "    ")
-    if any(p.role == "cotangent" for p in own):
-        entries.append("    ct : the cotangent, of the shape of the value")
+    cotangents = [p for p in by_role if p.role == "cotangent"]
+    if cotangents:
+        more = dict.fromkeys(p.doc for p in cotangents if p.doc)
+        text = "; ".join(["ct : the cotangent, of the shape of the value", *more])
+        entries += paragraph(text, "    ", "    ")
     return docstring(
         rows if any(rows) else [f"Functions of {name}."],
         [

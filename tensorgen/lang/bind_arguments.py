@@ -121,8 +121,11 @@ def _convert(
         value = e.value(part)
         if value is None:
             return False
-    elif parameter.kind == "arrays":
-        trees = parts if parameter.spread else _elements(part, "a list of arrays")
+    elif parameter.kind.endswith("arrays"):
+        one = parameter.spread or (
+            parameter.kind != "arrays" and not isinstance(part, ast.List | ast.Tuple)
+        )
+        trees = parts if one else _elements(part, "a list of arrays")
         found.places.update({(name, k): tree for k, tree in enumerate(trees)})
         value = e.values(trees)
         if value is None:

@@ -18,6 +18,7 @@ from tensorgen.lang import (
     entrywise_slips,
     extremes,
     foreign_names,
+    gaussian_means,
     kept_definitions,
 )
 from tensorgen.lang.bind_arguments import bind, counted
@@ -33,11 +34,13 @@ SPECIAL: dict[str, Callable[[Statement, ast.Call], Array | None]] = {
     "delta": conditions.delta,
     **derivatives.FORMS,
     "taylor": derivatives.taylor,
+    "gaussian_mean": gaussian_means.gaussian_mean,
 }
 SIGNATURES: dict[str, str] = {
     "delta": "delta(i, j)",
     **{name: derivatives.signature(name) for name in derivatives.FORMS},
     "taylor": derivatives.SIGNATURE,
+    "gaussian_mean": gaussian_means.SIGNATURE,
 }
 """How these are called."""
 
@@ -80,6 +83,8 @@ def _no_function(e: Statement, tree: ast.Call) -> None:
     if isinstance(inner, ast.Name | ast.Attribute):  # vmap(f)(x)
         own = inner.id if isinstance(inner, ast.Name) else inner.attr
         hint = str(foreign_names.MEANT.get(own, hint))
+    elif (updated := _updated(e, tree)) is not None:
+        hint = updated
     elif isinstance(tree.func, ast.Lambda):
         hint = "functions have names, under 'definitions': g(t) = ..."
     elif isinstance(tree.func, ast.Attribute) and tree.func.attr == "T":
@@ -100,6 +105,25 @@ def _no_function(e: Statement, tree: ast.Call) -> None:
         else:
             hint = close or hint
     e.fault("this cannot be called", tree.func, hint=hint)
+
+
+def _updated(e: Statement, tree: ast.Call) -> str | None:
+    """Say how `x.at[p].set(v)` and `x.at[p].add(v)` of JAX are written."""
+    match tree:
+        case ast.Call(
+            func=ast.Attribute(
+                ast.Subscript(ast.Attribute(x, "at"), place), "set" | "add" as way
+            ),
+            args=[v],
+        ):
+            at = e.expression.source(place)
+            several = isinstance(place, ast.Tuple) and not at.startswith("(")
+            parts = [e.expression.source(x), f"({at})" if several else at]
+            parts.append(e.expression.source(v))
+            if way == "add":
+                parts.append("accumulate=True")
+            return f"write index_put({', '.join(parts)})"
+    return None
 
 
 def _unknown(e: Statement, tree: ast.Call, name: str, thing: Thing | None) -> None:

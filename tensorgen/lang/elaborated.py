@@ -42,7 +42,8 @@ class ElaboratedFunction:
     `mentions` are all names that it mentions so. No shape of an argument gives its
     `sizes`, dims that it uses: they are arguments too. Of several `results`, each is a
     function with the same arguments, and the node is that of the first. `metrics` has
-    the matrices of inner products by the names of variables.
+    the matrices of inner products by the names of variables, and by its own name that
+    of its values.
     """
 
     spec: FunctionSpec

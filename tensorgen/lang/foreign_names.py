@@ -10,6 +10,15 @@ from tensorgen.lang.foreign_signs import TRANSPOSE
 _STEPS = "define it by steps under 'where': x[0] = ..., x[t + 1] = ..."
 _INDICES = "index notation does it: f[i] = ... of x[i] or X[i, j]"
 _READ = "entries at an index array are read by brackets: x[index]"
+KEPT = (
+    "how many entries are kept depends on data: declare where they are, "
+    "kept: {shape: [k], index: n}, and read x[kept]; a sum takes the condition, "
+    "sum(where(mask, x, 0))"
+)
+_PUT = "index_put(x, p, v) is x with v at x[p]; with accumulate=True v is added there"
+_MEAN = (
+    "gaussian_mean(f, x, S) is the mean of a polynomial in x, normal about its value"
+)
 _SIZE = "a dim of the spec is a number by its own name"
 _ADD = "add up with a condition: sum(delta(i, index[k]) * x[k], k)"
 _FOURIER = (
@@ -39,8 +48,14 @@ MEANT = {
     **dict.fromkeys(("apply_along_axis", "fromfunction", "frompyfunc"), _INDICES),
     **dict.fromkeys(("fft", "rfft"), _FOURIER),
     **dict.fromkeys(("ifft", "irfft"), _INVERSE_FOURIER),
-    **dict.fromkeys(("gather", "take", "index_select", "embedding"), _READ),
+    **dict.fromkeys(("gather", "index_select", "embedding"), _READ),
     **dict.fromkeys(("scatter", "scatter_add", "segment_sum", "bincount"), _ADD),
+    **dict.fromkeys(("masked_select", "boolean_mask", "compress", "extract"), KEPT),
+    **dict.fromkeys(("nonzero", "flatnonzero", "argwhere"), KEPT),
+    **dict.fromkeys(("index_add", "index_copy", "index_fill", "scatter_nd"), _PUT),
+    **dict.fromkeys(("index_update", "dynamic_update_slice"), _PUT),
+    "masked_fill": "it is where(mask, value, x)",
+    "putmask": "it is where(mask, value, x)",
     **dict.fromkeys(("len", "size", "shape", "numel", "length"), _SIZE),
     "astype": "entries are floating-point numbers already",
     "copy": "values are never changed: a copy is the same",
@@ -78,6 +93,7 @@ MEANT = {
     "swapaxes": "transpose(A, (0, 2, 1)) permutes the axes",
     "moveaxis": "transpose(A, (0, 2, 1)) permutes the axes",
     "trapz": "it is sum(diff(x) * (y[1:] + y[:-1])) / 2",
+    **dict.fromkeys(("expectation", "expect", "Expectation", "E"), _MEAN),
     "cov": "it is centered(X.T) @ centered(X.T).T / n",
     "cdist": "index notation does it: D[i, j] = norm(X[i] - Y[j])",
     "pairwise_distances": "index notation does it: D[i, j] = norm(X[i] - Y[j])",

@@ -14,8 +14,10 @@ from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Constraint, Iota, Lookup, Node, Product, delta
 from tensorgen.lang.affine import affine_form
+from tensorgen.lang.foreign_names import KEPT
 from tensorgen.lang.index_forms import Form
 from tensorgen.lang.statement import Statement
+from tensorgen.operators.functions.arithmetic import is_condition
 from tensorgen.operators.functions.array import (
     Array,
     Label,
@@ -56,6 +58,8 @@ def gathered(e: Statement, items: Sequence[ast.expr]) -> Gathered | None:
         if _bound(array.node) is None:
             shown = e.expression.source(part)
             hint = "a position is an affine form of indices and dims, or an index array"
+            if is_condition(array.node):
+                hint = KEPT
             e.fault(f"'{shown}' cannot be a position", part, hint=hint)
             return None
         arrays.append(array)

@@ -9,7 +9,7 @@ from tensorgen.errors import Faults, Text
 from tensorgen.lang.grouping import Line, units
 from tensorgen.lang.left_indices import with_left
 from tensorgen.lang.syntax import Expression, names_in, parse
-from tensorgen.spec.model import Definition, FunctionSpec, Spec, UnknownSpec, Wrt
+from tensorgen.spec.model import Definition, FunctionSpec, Spec, UnknownSpec
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class Parsed:
     definition: Definition | None = None
     function: FunctionSpec | None = None
     unknown: UnknownSpec | None = None
-    metrics: tuple[tuple[Wrt, Expression], ...] = ()
+    metrics: tuple[tuple[str, Expression], ...] = ()
     steps: tuple[Line, ...] = ()
     reading: tuple[Parsed, ...] = ()
 
@@ -68,9 +68,10 @@ def parse_texts(spec: Spec, faults: Faults) -> Iterator[Parsed]:
         body = None if function.results else parse(function.expr, faults)
         lines, body = with_left(function, lines, body, dims)
         where = tuple(lines)
-        texts = ((w, w.metric) for w in function.wrt if w.metric is not None)
-        parsed = ((w, parse(text, faults)) for w, text in texts)
-        metrics = tuple((w, text) for w, text in parsed if text is not None)
+        texts = [(w.name, w.metric) for w in function.wrt]
+        texts.append((function.name, function.metric))
+        parsed = [(name, parse(x, faults)) for name, x in texts if x is not None]
+        metrics = tuple((name, text) for name, text in parsed if text is not None)
         yield Parsed(
             function.name_text, body, where, function=function, metrics=metrics
         )

@@ -343,7 +343,9 @@ def _function(
     # Who uses the function needs nothing of its metrics.
     outer, record = record, Record()
     record.merge(outer)
-    metrics = elaborate_metrics(session, item.metrics, names, inputs, record)
+    values = (x.node for x in arrays)
+    spaces = {**inputs, **dict(zip([function.name], values, strict=False))}
+    metrics = elaborate_metrics(session, item.metrics, names, spaces, record)
     if not complete or len(arrays) < len(of) or metrics is None:
         return thing, None
     chosen = {**record.inputs, **{w.text.value: None for w in function.wrt}}

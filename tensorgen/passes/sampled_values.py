@@ -19,8 +19,10 @@ import numpy as np
 
 from tensorgen.errors import InternalError
 from tensorgen.fields.doubles import Doubles, Tabled
+from tensorgen.fields.symmetric_entries import exchangeable
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Product, children, unknown
+from tensorgen.ir.symmetric_axes import groups
 from tensorgen.operators.references import special
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 
@@ -134,4 +136,4 @@ class _Sampled(Tabled):
             value = value + 2 * shape[-1] * np.eye(shape[-1])
             if node.properties & {"symmetric", "spd"}:
                 value = value + np.swapaxes(value, -1, -2)
-        return value
+        return exchangeable(value, groups(node.properties, node.order))

@@ -6,6 +6,8 @@ from fractions import Fraction
 
 from tensorgen.calculus.kinds import VALUE, Kind
 from tensorgen.emit.interface import Parameter, arranged
+from tensorgen.errors import Text
+from tensorgen.ir.dims import Dim
 from tensorgen.lang import Program
 from tensorgen.operators.matrices.subspaces import SUBSPACES
 from tensorgen.spec.model import FunctionSpec, InputSpec
@@ -31,6 +33,7 @@ class Parameters:
         self._steps = {x.spec.name: x.step for x in program.unknowns}
         self._metrics = {x.name: x.metric for x in function.wrt if x.metric}
         self._subspaces = {x.name: x.subspace for x in function.wrt if x.subspace}
+        self._metric = function.metric
 
     def of(self, given: InputSpec, kind: Kind) -> Parameter:
         """Return an argument, or a part of one."""
@@ -59,17 +62,28 @@ class Parameters:
             given.name, given.shape, given.doc, "None", "unknown", solved=found
         )
 
+    def cotangent(self, name: str, dims: tuple[Dim, ...], of: str) -> Parameter:
+        """Return the argument that is like values, in their inner product."""
+        doc, metric = None, self._metric
+        if metric is not None:
+            inner = f"the inner product of {_on_one_line(metric)}"
+            doc = f"that of {of} is a vector in {inner}"
+        return Parameter(name, dims, doc, role="cotangent")
+
     def _doc(self, given: InputSpec, kind: Kind) -> str | None:
         """The doc of an argument, and where derivatives by it are taken."""
         if kind is not VALUE and given.name in self._metrics:
-            matrix = " ".join(self._metrics[given.name].value.split())
-            told = IN_METRIC.format(matrix=matrix)
+            told = IN_METRIC.format(matrix=_on_one_line(self._metrics[given.name]))
             return "; ".join([*filter(None, [given.doc]), told])
         if kind is VALUE or given.name not in self._subspaces:
             return given.doc
         on = SUBSPACES[self._subspaces[given.name]]
         told = ON_SUBSPACE.format(words=on.words, formula=on.formula)
         return "; ".join([*filter(None, [given.doc]), told])
+
+
+def _on_one_line(text: Text) -> str:
+    return " ".join(text.value.split())
 
 
 def _source(given: InputSpec) -> str:

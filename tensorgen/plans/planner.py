@@ -82,6 +82,7 @@ class Planner:
         stated = metrics(graph, self.inputs, function.metrics)
         whole = [nodes[0], *(own.inverse for own in stated.values())]
         node, *inverses = self._by_parts(whole) if by_parts else whole
+        pairs = zip(stated.items(), inverses, strict=True)
         self._again = partial(Planner, graph, spec, program, function, mode)
         variables = tuple(self.inputs[name] for name in self.wrt)
         call_ideas(graph, node, self._data())
@@ -95,10 +96,8 @@ class Planner:
             graph.input("_".join(["ct", *[result] * bool(result)]), node.dims),
             {self.inputs[w.name]: w.subspace for w in function.spec.wrt if w.subspace},
             results=tuple(own.request for own in self.results),
-            metrics={
-                x: replace(own, inverse=inverse)
-                for (x, own), inverse in zip(stated.items(), inverses, strict=True)
-            },
+            metrics={x: replace(own, inverse=y) for (x, own), y in pairs},
+            metric=function.metrics.get(function.spec.name),
         )
         # As the user wrote it, for the check to hold the code against.
         self.written: Request = replace(
@@ -261,8 +260,7 @@ class Planner:
                 of = ".".join([name, *[own.result] * bool(own.result)])
                 ct = "_".join(["ct", *[own.result] * bool(own.result)])
                 dims = own.function.node.dims
-                doc = f"cotangent of {of}"
-                found.append(Parameter(ct, dims, doc, role="cotangent"))
+                found.append(self.parameters.cotangent(ct, dims, of))
         return [*found, *(Parameter(s, (), role="size") for s in self.function.sizes)]
 
     @property

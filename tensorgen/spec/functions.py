@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tensorgen.calculus.kinds import PROBLEM, STANDARD_ERRORS
+from tensorgen.calculus.kinds import PROBLEM, STANDARD_ERRORS, VJP
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.spec.clauses import LeftSide, read_clauses, read_left_side
 from tensorgen.spec.emits import read_emit, read_wrt
@@ -30,6 +30,8 @@ from tensorgen.spec.names import Namespace
 from tensorgen.spec.yaml_nodes import Listing, Mapping, Node, Scalar, describe
 
 FUNCTION_KEYS = ("doc", "where", "checkpoint", "expr", "wrt", "emit")
+METRIC = "metric"
+"""A key as well, but a name that functions may have themselves."""
 _INDEXED = re.compile(r"\s*(?P<key>expr)\s*(?P<indices>\[.*\])\s*")
 _IMPLICIT = ("unknown", "root", "fixed_point", "equation", "minimises")
 
@@ -83,7 +85,7 @@ def _function(
         name = side.name
         plain = None, (), expr, (), (), side.ranges, side.places
         return FunctionSpec(name.value, name, side.indices, *plain)
-    known = (*FUNCTION_KEYS, *_IMPLICIT)
+    known = (*FUNCTION_KEYS, METRIC, *_IMPLICIT)
     node = _without_indices(entry.key, entry.node, faults)
     fields = read_fields(node, known, "a function", faults)
     results = _results(fields.get("expr"), side, faults)
@@ -98,11 +100,12 @@ def _function(
     sound = "wrt" not in fields or _count(fields["wrt"]) == len(wrt)
     emit = read_emit(fields.get("emit"), wrt if sound else None, faults)
     _check_problem(emit, wrt, results, faults)
+    metric = _metric(fields.get(METRIC), emit, results, faults)
     if side is None or expr is None:
         return None
     name = side.name
     kinds = tuple(one for one in emit if one.kind is not STANDARD_ERRORS)
-    rest = doc, where, expr, wrt, kinds, side.ranges, side.places, results, kept
+    rest = doc, where, expr, wrt, kinds, side.ranges, side.places, results, kept, metric
     more = len(kinds) < len(emit)
     return FunctionSpec(name.value, name, side.indices, *rest, standard_errors=more)
 
@@ -160,6 +163,26 @@ def _check_problem(
             message = "a problem is of one result, and this function has several"
             hint = "write a function of its own for the one that the problem is of"
             faults.add(message, one.text.span(), hint=hint)
+
+
+def _metric(
+    field: Field | None,
+    emit: tuple[Emit, ...],
+    results: tuple[Definition, ...],
+    faults: Faults,
+) -> Text | None:
+    """Return the metric of a function's values, of one result that has an adjoint."""
+    if field is None:
+        return None
+    if results:
+        message = "a metric is of the values of one result"
+        hint = "write a function of its own for the one that it is of"
+        faults.add(message, field.key.span(), hint=hint)
+    elif all(one.kind is not VJP for one in emit):
+        message = "the metric of values is for the adjoint, and there is none"
+        hint = "emit: [vjp]; that of an input stands in 'wrt: {x: {metric: W}}'"
+        faults.add(message, field.key.span(), hint=hint)
+    return read_expression(field.node, "'metric'", field.key.span(), faults)
 
 
 def _expr(name: Text, fields: dict[str, Field], faults: Faults) -> Text | None:

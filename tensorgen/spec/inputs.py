@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.ir.symmetric_axes import promised
 from tensorgen.spec.exact_numbers import read_number
 from tensorgen.spec.fields import (
     Field,
@@ -168,6 +169,14 @@ def _properties(
     fields: dict[str, Field], shape: tuple[Dim, ...] | None, faults: Faults
 ) -> frozenset[str]:
     found: list[str] = []
+    own = fields.get("symmetric")
+    groups = None if own is None else _exchanged(own, shape, faults)
+    if own is not None and groups is not None:
+        found += groups
+        fields = {key: field for key, field in fields.items() if field is not own}
+        if "spd" in fields and groups != ["symmetric"]:
+            message = "what is 'spd' is symmetric along its last two axes alone"
+            faults.add(message, own.key.span())
     for name in PROPERTIES:
         if name not in fields or not _is_true(fields[name], faults):
             continue
@@ -177,6 +186,47 @@ def _properties(
             message = f"only a square matrix can be '{name}'"
             faults.add(message, fields[name].key.span())
     return frozenset(found)
+
+
+def _exchanged(
+    field: Field, shape: tuple[Dim, ...] | None, faults: Faults
+) -> list[str] | None:
+    """Return what is promised of groups of axes, None where `symmetric` names none."""
+    node = field.node
+    if isinstance(node, Scalar) and node.text.value == "all":
+        given = [tuple(range(len(shape or ())))]
+    elif isinstance(node, Listing):
+        nested = [item for item in node.items if isinstance(item, Listing)]
+        lists = nested if nested and len(nested) == len(node.items) else [node]
+        given = [tuple(_axis(item, shape, faults) for item in x.items) for x in lists]
+    else:
+        return None
+    if shape is None or -1 in (axes := [axis for group in given for axis in group]):
+        return []
+    message, hint = "", "axes are counted from 0: [0, 1, 2], or [[0, 1], [2, 3]]"
+    if len({*axes}) < len(axes):
+        message = "an axis can be exchanged in one group only"
+    elif not all(len(group) > 1 for group in given):
+        message = "axes are exchanged two or more at a time"
+    for group in given:
+        if len({shape[axis] for axis in group}) > 1:
+            sizes = tuple_text(tuple(shape[axis] for axis in group))
+            message = f"axes that may be exchanged have one size, not {sizes}"
+    if message:
+        faults.add(message, node.span, hint=hint)
+        return []
+    return [promised(group, len(shape)) for group in given]
+
+
+def _axis(node: Node, shape: tuple[Dim, ...] | None, faults: Faults) -> int:
+    """Return the number of an axis, -1 with a fault noted."""
+    text = node.text.value if isinstance(node, Scalar) else ""
+    order = len(shape or ())
+    if text.isdecimal() and (shape is None or int(text) < order):
+        return int(text)
+    message = f"an axis is a number from 0 to {order - 1}, not {describe(node)}"
+    faults.add(message, node.span)
+    return -1
 
 
 def _is_true(field: Field, faults: Faults) -> bool:

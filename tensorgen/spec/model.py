@@ -157,8 +157,9 @@ class Checkpoint:
 class FunctionSpec:
     """A function; `emit` is empty where the file leaves it to the default.
 
-    Where `expr` is a mapping, `results` are its entries, and `expr` is the key. With
-    `standard_errors` its Hessian gives those too, and the diagonal of its inverse.
+    Where `expr` is a mapping, `results` are its entries, and `expr` is the key. The
+    `metric` is that of its values, an expression. With `standard_errors` its Hessian
+    gives those too, and the diagonal of its inverse.
     """
 
     name: str
@@ -173,6 +174,7 @@ class FunctionSpec:
     places: tuple[Text, ...] = ()
     results: tuple[Definition, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
+    metric: Text | None = None
     standard_errors: bool = False
 
 

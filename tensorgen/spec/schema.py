@@ -150,6 +150,11 @@ _SHAPE = _told(
 )
 
 _TRUE: Schema = {"enum": [True, False]}
+_AXES: Schema = {
+    "type": "array",
+    "items": {"type": "integer", "minimum": 0},
+    "minItems": 2,
+}
 
 _INPUT = _mapping(
     {
@@ -163,7 +168,10 @@ _INPUT = _mapping(
             "An array of integers from 0 to this size - 1.", type=["string", "integer"]
         ),
         "sparse": _told("A sparse matrix of SciPy, or of CuPy.", **_TRUE),
-        "symmetric": _told("A promise: equal to its transpose.", **_TRUE),
+        "symmetric": _told(
+            "A promise: equal to its transpose; or, along which axes it is symmetric.",
+            anyOf=[_TRUE, {"const": "all"}, _AXES, {"type": "array", "items": _AXES}],
+        ),
         "spd": _told("A promise: symmetric and positive definite.", **_TRUE),
         "positive": _told("A promise: all entries are above zero.", **_TRUE),
         "nonnegative": _told("A promise: no entry is below zero.", **_TRUE),
@@ -251,6 +259,7 @@ _FUNCTION = _mapping(
             **_one_or_each(EXPRESSION),
         ),
         "wrt": _told("Inputs to differentiate by.", **_one_or_more(_VARIABLE)),
+        "metric": _expression("The matrix of an inner product of its values."),
         "emit": _told(
             "What is generated: kinds, orders from 3 on, inputs to mix; by default"
             " value and first derivative.",

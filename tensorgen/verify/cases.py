@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from tensorgen.errors import InternalError
+from tensorgen.fields.symmetric_entries import exchangeable
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Map, Node, Product, Size, Sum, topological
+from tensorgen.ir.symmetric_axes import groups
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.recurrences.recurrence import Steps, everything
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
@@ -284,6 +286,7 @@ def _promised(made: Array, properties: set[str]) -> Array:
         made = (made + np.swapaxes(made, -1, -2)) / 2
     elif "symmetric" in properties:
         made = made + np.swapaxes(made, -1, -2)
+    made = exchangeable(made, groups(properties, made.ndim))
     if properties & {"positive", "nonnegative"} and "spd" not in properties:
         made = np.abs(made) + 0.01
     return np.round(made, 4)

@@ -163,7 +163,7 @@ def _jvp(part: Part) -> Iterator[Measure]:
 def _vjp(part: Part) -> Iterator[Measure]:
     """Of all results together, <v, J u> = <J' v, u> included: J is the same."""
     rows = sum(
-        np.ravel(part.point.cotangent(name, part.look)) @ own.jacobian.value
+        own.lowered(part.point.cotangent(name, part.look)) @ own.jacobian.value
         for name, own in part.point.references.items()
     )
     yield from _first(part, "cotangent", part.reference.vectors(rows), ())

@@ -165,7 +165,8 @@ class Reference:
         self.wrt = tuple(wrt.name for wrt in function.spec.wrt)
         self.shapes = {x: np.shape(given[x]) for x in self.wrt}
         self._spaces = {w.name: w.subspace for w in function.spec.wrt if w.subspace}
-        self._metrics = function.metrics
+        self._metrics = dict(function.metrics)
+        self._metric = self._metrics.pop(function.spec.name, None)
         self._dims = {x.name: x.shape for x in function.arguments}
         self._run = Interpreter([function.node], sizes)
         self._sizes = sizes
@@ -345,6 +346,13 @@ class Reference:
             own = parts[name].reshape(-1, len(inner), max(self._rest(name, axes), 1))
             parts[name] = np.linalg.solve(np.real(inner), own)
         return self._joined(rows, parts)
+
+    def lowered(self, cotangent: Array) -> Array:
+        """Return what a vector of values, in their inner product, pairs them with."""
+        if self._metric is None:
+            return np.ravel(cotangent)
+        (inner,) = Interpreter([self._metric], self._sizes)(self.given)
+        return np.ravel(np.real(inner) @ np.reshape(cotangent, (len(inner), -1)))
 
     def _rest(self, name: str, axes: int) -> int:
         return int(np.prod(self.shapes[name][axes:], dtype=int))

@@ -126,6 +126,96 @@ def test_the_cotangents_of_arrays_are_adjoint_to_tangents() -> None:
     np.testing.assert_allclose(own("f_jac").dense(), plain("f_jac").dense())
 
 
+BOTH = """
+tensorgen: 1
+inputs:
+  x: [n]
+  X: [n, k]
+  A: [m, n]
+  M: {shape: [n, n], spd: true}
+  G: {shape: [m, m], spd: true}
+  B: {shape: [k, k], spd: true}
+  h: {shape: [m], positive: true}
+functions:
+  f:
+    where: |
+      kept = A @ x
+    expr: sin(kept)
+    wrt: {x: {metric: M}}
+    metric: spd(G + diag(exp(kept)))
+    emit: [value, jvp, vjp, jacobian]
+  rows:
+    expr: tanh(A @ X)
+    wrt: {X: {metric: "kron(M, B)"}}
+    metric: diag(h)
+    emit: vjp
+  every: {expr: "tanh(A @ X)", wrt: X, metric: "kron(G, B)", emit: [vjp]}
+  metric: sum(f)
+"""
+
+
+def test_values_have_an_inner_product_of_their_own() -> None:
+    module = tensorgen.load(BOTH)
+    x, X, A, M, B = (POINT[name] for name in ("x", "X", "A", "M", "B"))
+    root, h = RANDOM.normal(size=(m, m)), 1 + RANDOM.random(m)
+    G = root @ root.T + np.eye(m)
+    u, c = RANDOM.normal(size=n), RANDOM.normal(size=m)
+    inner = G + np.diag(np.exp(A @ x))
+    value, adjoint = module.f_vjp(x, A, M, G, c)
+    np.testing.assert_allclose(value, np.sin(A @ x))
+    slope = np.cos(A @ x)[:, None] * A
+    np.testing.assert_allclose(adjoint, np.linalg.solve(M, slope.T @ inner @ c))
+    # <J u, c> = <u, J* c>, each in the inner product of its space.
+    image = module.f_jvp(x, A, M, G, u)[1]
+    assert image @ inner @ c == pytest.approx(u @ M @ adjoint)
+    np.testing.assert_allclose(module.f_jac(x, A, M, G).dense(), slope)
+    assert [*inspect.signature(module.metric).parameters] == ["x", "A"]
+    c = RANDOM.normal(size=(m, k))
+    bent = 1 - np.tanh(A @ X) ** 2
+    plain = A.T @ (bent * (h[:, None] * c))
+    expected = np.linalg.solve(np.kron(M, B), plain.ravel()).reshape(n, k)
+    np.testing.assert_allclose(module.rows_vjp(X, A, M, B, h, c)[1], expected)
+    expected = A.T @ (bent * (G @ c @ B))
+    np.testing.assert_allclose(module.every_vjp(X, A, G, B, c)[1], expected)
+    told = " ".join(str(module.__doc__).split())
+    assert "that of rows is a vector in the inner product of diag(h)" in told
+
+
+def test_a_gradient_is_the_same_vector_in_any_basis() -> None:
+    module = tensorgen.load("""
+tensorgen: 1
+inputs:
+  x: [n]
+  z: [n]
+  B: [n, n]
+  M: {shape: [n, n], spd: true}
+functions:
+  f: {expr: "sum(exp(x) * x)", wrt: {x: {metric: M}}, emit: [gradient]}
+  plain:
+    where: |
+      y = B @ z
+    expr: sum(exp(y) * y)
+    wrt: z
+    emit: [gradient, hessian]
+  moved:
+    where: |
+      y = B @ z
+    expr: sum(exp(y) * y)
+    wrt: {z: {metric: B.T @ M @ B}}
+    emit: [gradient]
+""")
+    basis, z = ROOT, np.linalg.solve(ROOT, POINT["x"])
+    x, M = basis @ z, POINT["M"]
+    form = np.exp(x) * (1 + x)
+    np.testing.assert_allclose(module.plain_grad(z, basis), basis.T @ form)
+    curvature = basis.T @ np.diag(np.exp(x) * (2 + x)) @ basis
+    np.testing.assert_allclose(module.plain_hess(z, basis).dense(), curvature)
+    gradient = module.f_grad(x, M)
+    np.testing.assert_allclose(gradient, np.linalg.solve(M, form))
+    moved = basis @ module.moved_grad(z, basis, M)
+    np.testing.assert_allclose(moved, gradient, 1e-8)
+
+
 def test_of_several_inputs_each_has_its_own() -> None:
     var = "x[j] * X[j, 0]"
     own = caller(
@@ -201,6 +291,28 @@ def test_what_is_no_metric_is_refused(wrt: str) -> None:
     (fault,) = faults_of(spec(f"{wrt}"))
     message, hint = FAULTS[wrt]
     assert fault.message == message
+    assert hint in (fault.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("key", "of", "message", "hint"),
+    [
+        ("h", ("r", "vjp"), "the metric of 'f' has shape (n,)", "(m, m)"),
+        ("B", ("r", "vjp"), "the metric of 'f' has shape (k, k)", "(m, m)"),
+        ("A @ A.T + A @ M @ A.T + y @ y", ("r", "jvp"), "for the adjoint", "[vjp]"),
+        ("A @ M @ M @ A.T", ("r", "vjp"), "not known to be symmetric", "spd(A @ M"),
+        ("M", ("sum(r)", "vjp"), "'f' is a scalar, whose inner product", "multiply"),
+        ("M", ("{a: r, b: x}", "vjp"), "of the values of one result", "its own"),
+        ("Q", ("r", "vjp"), "unknown name 'Q'", ""),
+        ("M", ("r +", "vjp"), "", ""),
+    ],
+)
+def test_what_is_no_metric_of_values_is_refused(
+    key: str, of: tuple[str, str], message: str, hint: str
+) -> None:
+    text = spec("x", of=of) + f"    metric: {key}\n"
+    fault = faults_of(text)[0]
+    assert message in fault.message
     assert hint in (fault.hint or "")
 
 

@@ -90,6 +90,6 @@ class Bench:
         """Return what is passed for a parameter."""
         if parameter.kind == "array" and isinstance(arg, str):
             return self.array(arg)
-        if parameter.kind == "arrays" and isinstance(arg, tuple):
+        if parameter.kind.endswith("arrays") and isinstance(arg, tuple):
             return [self.array(name) for name in arg]
         return arg

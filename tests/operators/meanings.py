@@ -47,6 +47,12 @@ def _attention(q: Array, k: Array, v: Array) -> Array:
     return _softmax(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]), -1) @ v
 
 
+def _index_put(x: Array, at: Any, v: Array) -> Array:
+    found = x.copy()
+    found[at] = v
+    return found
+
+
 def _norm(x: Array, ord: Any = None, axis: Any = None) -> Array:
     flat = x.ravel() if axis is None and ord != "nuc" else x
     axis = (0, 1) if ord == "nuc" else axis
@@ -144,6 +150,8 @@ NAMESPACE: dict[str, Any] = {
     )(x),
     "one_hot": lambda places: np.eye(4)[places],
     "take_along_axis": np.take_along_axis,
+    "put": lambda x, at, v: _index_put(x.ravel(), at, v).reshape(x.shape),
+    "index_put": _index_put,
     "centered": lambda x: x - x.mean(-1, keepdims=True),
     "row_length": lambda x: x.shape[-1],
     "similarity": lambda q, k: q @ k.T / np.sqrt(q.shape[-1]),

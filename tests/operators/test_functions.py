@@ -30,6 +30,20 @@ def symmetrised(a: Any) -> Any:
     return (a + np.swapaxes(a, -1, -2)) / 2
 
 
+def written(x: Any, at: Any, v: Any) -> Any:
+    """Return x with v at places."""
+    found = x.copy()
+    found[at] = v
+    return found
+
+
+def added(x: Any, at: Any, v: Any) -> Any:
+    """Return x with v added at places."""
+    found = x.copy()
+    np.add.at(found, at, v)
+    return found
+
+
 def splined(x: Any, xp: Any, fp: Any) -> Any:
     """Return the natural cubic spline."""
     return scipy.interpolate.CubicSpline(xp, fp, bc_type="natural")(x)
@@ -78,6 +92,21 @@ CASES: list[Case] = [
     ("searchsorted", ("knots", "v"), np.searchsorted(V["knots"], V["v"])),
     ("searchsorted", ("knots", "X"), np.searchsorted(V["knots"], V["X"])),
     ("take_along_axis", ("X", "order"), np.take_along_axis(V["X"], V["order"], 1)),
+    ("take", ("X", "label"), np.take(V["X"], V["label"])),
+    ("take", ("T", "order", -1), np.take(V["T"], V["order"], -1)),
+    ("put", ("v", "label", "c"), written(V["v"], V["label"], V["c"])),
+    ("put", ("v", "label", "u", True), added(V["v"], V["label"], V["u"])),
+    ("index_put", ("A", ("label",), "c"), written(V["A"], V["label"], V["c"])),
+    (
+        "index_put",
+        ("A", ("label",), "X", True),
+        added(V["A"], V["label"], V["X"]),
+    ),
+    (
+        "index_put",
+        ("A", ("order", "order"), "c"),
+        written(V["A"], (V["order"], V["order"]), V["c"]),
+    ),
     ("one_hot", ("label",), np.eye(4)[V["label"]]),
     ("one_hot", ("order", Dim.of(6) + N), np.eye(10)[V["order"]]),
     ("dot", ("v", "w"), V["v"] @ V["w"]),

@@ -130,6 +130,12 @@ CALLS: dict[str, tuple[str, ...]] = {
     "argsort": ("argsort(x) * y", "X[arange(m)[:, None], argsort(Y)]"),
     "searchsorted": ("searchsorted(x, Y) * X", "x[searchsorted(x[1:], 2 * y)]"),
     "take_along_axis": ("take_along_axis(X, argsort(-Y), 1)",),
+    "take": ("take(x, argsort(y)) * x", "take(X, argsort(x)[:2], axis=1)"),
+    "put": ("put(X, argsort(x), y)", "put(x, argsort(y)[1:], 3 * y[1:])"),
+    "index_put": (
+        "index_put(X, argsort(u), 2 * Y)",
+        "index_put(A, (argsort(x), argsort(y)), x * y)",
+    ),
     "one_hot": ("one_hot(argsort(x)) @ A",),
     # Linear algebra.
     "dot": ("dot(x, y)", "dot(X, A)", "dot(T, B)"),

@@ -163,6 +163,27 @@ def test_properties_imply_what_follows_from_them() -> None:
     assert given("{shape: [n], positive: no}").properties == frozenset()
 
 
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("{shape: [n, n, n], symmetric: all}", ["symmetric 0 1 2"]),
+        ("{shape: [n, n, n], symmetric: [2, 0]}", ["symmetric 0 2"]),
+        ("{shape: [n, n, n], symmetric: true}", ["symmetric"]),
+        ("{shape: [n, n, n], symmetric: [1, 2]}", ["symmetric"]),
+        ("{shape: [n, n], symmetric: all}", ["symmetric"]),
+        (
+            "{shape: [m, m, n, n], symmetric: [[0, 1], [2, 3]]}",
+            ["symmetric", "symmetric 0 1"],
+        ),
+        ("{shape: [n, n], symmetric: [0, 1], spd: true}", ["spd", "symmetric"]),
+    ],
+)
+def test_a_promise_names_axes_that_may_be_exchanged(
+    written: str, words: list[str]
+) -> None:
+    assert sorted(given(written).properties) == words
+
+
 def test_an_index_array_has_the_dim_that_it_points_into() -> None:
     found = given("{shape: [E], index: m + 1}")
     assert found.index == Dim.symbol("m") + 1

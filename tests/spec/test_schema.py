@@ -33,7 +33,7 @@ def test_it_is_a_schema() -> None:
     [
         (SCHEMA, read._KEYS),
         (PARTS["input"]["anyOf"][1], inputs._KEYS),
-        (PARTS["function"]["anyOf"][1], functions.FUNCTION_KEYS),
+        (PARTS["function"]["anyOf"][1], (*functions.FUNCTION_KEYS, functions.METRIC)),
         (PARTS["unknown"], unknowns._KEYS),
         (PARTS["external"], externals._KEYS),
         (PARTS["problem"], problem._KEYS),
@@ -57,6 +57,9 @@ dims: {m: 20, n: }
 inputs:
   x: [n]
   K: {shape: [n, n], spd: true}
+  T: {shape: [n, n, n], symmetric: all}
+  C: {shape: [n, n, m, m], symmetric: [[0, 1], [2, 3]]}
+  P: {shape: [n, m, n], symmetric: [0, 2]}
   s: {shape: [m], index: n}
   c: {shape: scalar, default: 1e-3}
 external:
@@ -75,6 +78,7 @@ functions:
     wrt: [x, {K: symmetric}]
     emit: [value, gradient, [x, K, K]]
   h: {expr: sum(x**4), wrt: {x: {metric: K}}, emit: 3}
+  r: {expr: K @ x, wrt: x, emit: vjp, metric: K}
 problem:
   minimize: h
   variables: {x: {lower: 0}}
@@ -93,6 +97,8 @@ def test_it_takes_all_forms() -> None:
         ("functions:", "functoins:"),
         ("expr:", "exp:"),
         ("spd: true", "spd: maybe"),
+        ("symmetric: all", "symmetric: some"),
+        ("symmetric: [0, 2]", "symmetric: [0, a]"),
         ("gradient", "gradeint"),
         ("m: 20", "m: 0"),
         ("backends: numpy", "backends: jax"),

@@ -23,6 +23,7 @@ _KINDS = {
     "lower": "flag",
     "pad_width": "pairs",
     "keepdims": "flag",
+    "accumulate": "flag",
     "ord": "order",
     "n": "size",
     "m": "size",
@@ -34,6 +35,7 @@ _KINDS = {
     "subscripts": "string",
     "mode": "string",
     "arrays": "arrays",
+    "places": "one or more arrays",
     "operands": "arrays",
 }
 

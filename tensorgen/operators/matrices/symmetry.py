@@ -28,6 +28,7 @@ from tensorgen.ir.nodes import (
     Sum,
     constant_value,
 )
+from tensorgen.ir.symmetric_axes import groups
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.matrices.capacitance import is_capacitance
 from tensorgen.operators.matrices.distances import NAMES as DISTANCES
@@ -95,8 +96,9 @@ class Symmetry:
     def _found(self, node: Node, swap: Swap, depth: int) -> int | None:
         matrix = swap == (node.order - 2, node.order - 1)
         match node:
-            case Input() if matrix and self.promised:
-                return None if node.properties.isdisjoint(("symmetric", "spd")) else 1
+            case Input() if self.promised:
+                may = groups(node.properties, node.order)
+                return 1 if any({*swap} <= {*group} for group in may) else None
             case Product():
                 return self._product(node, swap, depth)
             case Sum():
@@ -176,12 +178,19 @@ class Symmetry:
         image = _renamed(ref, renaming)
         if image == ref:
             return 1
+        # A renaming swaps labels, hence axes: each pair of them is looked at by itself.
         moved = [k for k, x in enumerate(ref.labels) if image.labels[k] != x]
-        if len(moved) != 2 or {ref.labels[k] for k in moved} != {
-            image.labels[k] for k in moved
-        }:
+        axes = {ref.labels[k]: k for k in moved}
+        if len(axes) != len(moved):  # a diagonal
             return None
-        return self.parity(ref.node, (moved[0], moved[1]), depth)
+        sign = 1
+        for k in axes.values():
+            other = axes.get(image.labels[k], k)
+            own = self.parity(ref.node, (k, other), depth) if k != other else None
+            if own is None:
+                return None
+            sign *= own if k < other else 1
+        return sign
 
     def _sum(self, node: Sum, swap: Swap, depth: int) -> int | None:
         renaming = _renaming(swap)

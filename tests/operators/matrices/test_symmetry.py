@@ -123,6 +123,30 @@ def test_promises_count_only_where_they_may() -> None:
     assert not is_symmetric(graph.input("a", (N, N)))
 
 
+def test_a_promise_of_several_axes_counts_for_each_two_of_them() -> None:
+    graph = Graph()
+    t = graph.input("t", (N, M, N, N), ["symmetric 0 2 3"])
+    known = Symmetry(promised=True)
+    assert known.parity(t, (0, 2)) == known.parity(t, (3, 0)) == 1
+    assert known.parity(t, (0, 1)) is None
+    assert Symmetry(promised=False).parity(t, (0, 2)) is None
+    x = graph.input("x", (N,))
+    assert known.parity(graph.einsum("icjk,k->icj", t, x), (0, 2)) == 1
+
+
+def test_two_pairs_of_axes_may_be_exchanged_together() -> None:
+    graph = Graph()
+    c = graph.input("c", (N, N, M, M), ["symmetric", "symmetric 0 1"])
+    s = graph.input("s", (M, M))
+    # Sums over both axes of s, which is not symmetric.
+    assert is_symmetric(graph.einsum("ijab,ab->ij", c, s))
+    squared = graph.einsum("ikab,jkcd,ac,bd->ij", c, c, s, s)
+    assert not is_symmetric(squared)
+    assert is_symmetric(graph.einsum("ikab,jkab->ij", c, c))
+    e = graph.input("e", (N, M))
+    assert is_symmetric(graph.einsum("ijab,ia,jb->ij", c, e, e))
+
+
 def test_a_long_way_down_nothing_is_known() -> None:
     graph = Graph()
     node = graph.input("s", (N, N), ["symmetric"])
