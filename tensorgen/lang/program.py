@@ -14,6 +14,7 @@ from tensorgen.ir.effort import READING, Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
+from tensorgen.lang.batches import check_batch
 from tensorgen.lang.choose_checkpoints import Unit, checkpointed
 from tensorgen.lang.declare_externals import declare, externals_of
 from tensorgen.lang.elaborate_problem import ElaboratedProblem, elaborate_problem
@@ -352,6 +353,8 @@ def _function(
     wanted = (*shown, *(s for x in unknown for s in x.sizes))
     sizes = tuple(dict.fromkeys(wanted))
     check_emit(session.faults, function, arrays)
+    if not check_batch(session.faults, function, arguments, record, nodes, inputs):
+        return thing, None
     for value in arrays:
         check_axes(session.faults, function, value, arguments)
         name, place = f"'{function.name}'", function.name_text

@@ -163,6 +163,10 @@ _INPUT = _mapping(
             "An array of integers from 0 to this size - 1.", type=["string", "integer"]
         ),
         "sparse": _told("A sparse matrix of SciPy, or of CuPy.", **_TRUE),
+        "batch": _told(
+            "The size of an axis in front: functions are of one sample, code of all.",
+            **_one_or_more({"type": "string", "pattern": NAME}),
+        ),
         "symmetric": _told("A promise: equal to its transpose.", **_TRUE),
         "spd": _told("A promise: symmetric and positive definite.", **_TRUE),
         "positive": _told("A promise: all entries are above zero.", **_TRUE),

@@ -1,0 +1,94 @@
+"""Functions over a batch: what is planned of one sample, for all samples.
+
+Calculus differentiates a function of one sample; its derivatives, whole as they are,
+get an axis of samples in front, and are planned with it. So the blocks of all samples
+are stored, one behind the other, and never the matrix that has them on its diagonal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tensorgen.calculus.requests import Request
+from tensorgen.errors import Text, fail
+from tensorgen.ir.dims import Dim
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Input, Node
+from tensorgen.lang import ElaboratedFunction
+from tensorgen.operators.recurrences.batches import NoBatch, Samples
+from tensorgen.spec.model import InputSpec
+
+
+@dataclass(frozen=True)
+class Batch:
+    """All samples of a function's inputs, by what each is for one sample."""
+
+    size: Dim
+    samples: Mapping[Node, Node]
+
+    def over(self, graph: Graph, nodes: Iterable[Node], name: Text) -> list[Node]:
+        """Return nodes over all samples; a `SpecError` at a name if there are none."""
+        try:
+            return Samples(graph, self.size, self.samples).all_of(nodes)
+        except NoBatch as refused:
+            what = refused.call.operator
+            message = f"'{name}' has no batch: '{what}' takes one sample alone"
+            fail(message, name.span(), hint="without 'batch', call it for each sample")
+
+    def function(self, graph: Graph, own: ElaboratedFunction) -> ElaboratedFunction:
+        """Return a function of one sample as it is in code, of all samples."""
+        name = own.spec.name_text
+        node, *local = self.over(graph, [own.node, *(x.node for x in own.locals)], name)
+        return replace(
+            own,
+            node=node,
+            arguments=tuple(map(whole, own.arguments)),
+            locals=tuple(
+                replace(x, node=new) for x, new in zip(own.locals, local, strict=True)
+            ),
+            results=tuple(self.function(graph, x) for x in own.results),
+            over=self.size,
+        )
+
+
+def batch_of(
+    graph: Graph,
+    function: ElaboratedFunction,
+    inputs: Mapping[str, Node],
+    request: Request,
+) -> Batch | None:
+    """Return the batch of a function's arguments, if any of them has one.
+
+    A direction in such an argument has one too, and so has a cotangent.
+    """
+    size = function.batch
+    if size is None:
+        return None
+    given = [inputs[x.name] for x in function.arguments if x.batch is not None]
+    directions = [own for x, own in request.directions.items() if x in given]
+    cotangents = [own.cotangent for own in (request, *request.results)]
+    samples = (*given, *directions, *cotangents)
+    return Batch(size, {x: of_all(graph, x, size) for x in samples})
+
+
+def of_all(graph: Graph, node: Node, size: Dim) -> Node:
+    """Return the input that has all samples of what an input is for one."""
+    assert isinstance(node, Input)
+    return graph.input(node.name, (size, *node.dims), node.properties, node.index)
+
+
+def whole(given: InputSpec) -> InputSpec:
+    """Return an input as callers give it."""
+    if given.batch is None:
+        return given
+    return replace(given, shape=(given.batch, *given.shape))
+
+
+def given_by_callers(graph: Graph, spec_inputs: Sequence[InputSpec], inputs: Mapping[str, Node]) -> dict[str, Node]:
+    """Return inputs by name, with all samples of those that have a batch."""
+    found = dict(inputs)
+    for given in spec_inputs:
+        if given.batch is not None:
+            found[given.name] = of_all(graph, inputs[given.name], given.batch)
+    return found

@@ -1,0 +1,77 @@
+"""The key `batch` of inputs: functions are of one sample, and code is of all samples.
+
+A file has one batch axis at most. Its size is that of nothing else: what is written of
+one sample knows nothing of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tensorgen.errors import Faults, Span
+from tensorgen.ir.dims import Dim
+from tensorgen.spec.fields import Field, read_items
+from tensorgen.spec.model import InputSpec
+from tensorgen.spec.names import in_spec
+from tensorgen.spec.shapes import Dims, read_size
+from tensorgen.spec.yaml_nodes import describe
+
+_FORM = "write batch: [B], of a size that no shape mentions"
+
+
+def read_batch(fields: Mapping[str, Field], dims: Dims, faults: Faults) -> Dim | None:
+    """Return the size of the batch axis of an input that says so without faults."""
+    field = fields.get("batch")
+    if field is None:
+        return None
+    for key in ("sparse", "default"):
+        if key in fields:
+            what = "a sparse matrix" if key == "sparse" else "an argument by default"
+            message = f"{what} is the same for all samples, and has no 'batch'"
+            faults.add(message, field.key.span(), marks=_both(field, fields[key]))
+            return None
+    items = read_items(field, faults)
+    if len(items) != 1:
+        if items or not faults:
+            message = "there is one batch axis"
+            faults.add(message, field.node.span, hint=_FORM)
+        return None
+    size = read_size(items[0], dims, faults)
+    if size is not None and size.symbols and size == Dim.symbol(size.symbols[0]):
+        return size
+    if size is not None:
+        message = f"a batch axis has a size by name, not {describe(items[0])}"
+        faults.add(message, items[0].span, hint=_FORM)
+    return None
+
+
+def _both(batch: Field, other: Field) -> tuple[tuple[Span, str], ...]:
+    return (batch.key.span(), ""), (other.key.span(), "")
+
+
+def check_samples(inputs: Sequence[InputSpec], dims: Dims, faults: Faults) -> None:
+    """Report a second batch axis, and shapes that have the size of the first."""
+    batched = [given for given in inputs if given.batch is not None]
+    if not batched:
+        return
+    first, *others = batched
+    size = first.batch
+    assert size is not None
+    name = in_spec(str(size))
+    for other in others:
+        if other.batch != size:
+            message = f"a file has one batch axis, and this is '{other.batch}'"
+            marks = ((place.span(), "") for place in (first.name_text, other.name_text))
+            faults.add(message, other.name_text.span(), marks=[*marks])
+    for given in inputs:
+        mentioned = [*given.shape, *([] if given.index is None else [given.index])]
+        if not any(name in map(in_spec, dim.symbols) for dim in mentioned):
+            continue
+        message = f"'{given.name}' is of one sample, and {name} is how many there are"
+        hint = f"no size of a sample mentions {name}"
+        if given.shape[:1] == (size,) and given.batch is None:
+            rest = ", ".join(map(str, given.shape[1:]))
+            shape = f"[{rest}]" if rest else "scalar"
+            hint = f"write {given.name}: {{shape: {shape}, batch: [{name}]}}"
+        faults.add(message, given.name_text.span(), hint=hint)
+
