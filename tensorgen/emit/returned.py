@@ -100,7 +100,8 @@ def fields(function: Function, kind: Kind) -> Fields | None:
     )
     name = kind.tuple_name(function.function)
     own = tuple(zip(function.wrt, types, strict=True))
-    return Fields(name, function.function, _WORDS[kind.bundle], own)
+    words = _WORDS if function.over is None else _WORDS_BY_SAMPLE
+    return Fields(name, function.function, words[kind.bundle], own)
 
 
 def result_fields(function: Function, kind: Kind) -> Fields | None:
@@ -136,6 +137,13 @@ _WORDS = {
     "Cotangents": "The derivative weighted by a cotangent, for each input.",
     "Jacobian": "The Jacobians with respect to each input.",
     "DenseJacobian": "The Jacobians with respect to each input, as arrays.",
+}
+
+_WORDS_BY_SAMPLE = {
+    "Gradient": "By each input, a gradient or the like of each sample.",
+    "Cotangents": "By each input, the derivative of each sample times its cotangent.",
+    "Jacobian": "By each input, the Jacobian of each sample.",
+    "DenseJacobian": "By each input, the Jacobian of each sample.",
 }
 
 

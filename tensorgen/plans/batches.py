@@ -7,10 +7,11 @@ are stored, one behind the other, and never the matrix that has them on its diag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from tensorgen.calculus.requests import Request
+from tensorgen.check import Batch
 from tensorgen.errors import Text, fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -18,38 +19,6 @@ from tensorgen.ir.nodes import Input, Node
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.recurrences.batches import NoBatch, Samples
 from tensorgen.spec.model import InputSpec
-
-
-@dataclass(frozen=True)
-class Batch:
-    """All samples of a function's inputs, by what each is for one sample."""
-
-    size: Dim
-    samples: Mapping[Node, Node]
-
-    def over(self, graph: Graph, nodes: Iterable[Node], name: Text) -> list[Node]:
-        """Return nodes over all samples; a `SpecError` at a name if there are none."""
-        try:
-            return Samples(graph, self.size, self.samples).all_of(nodes)
-        except NoBatch as refused:
-            what = refused.call.operator
-            message = f"'{name}' has no batch: '{what}' takes one sample alone"
-            fail(message, name.span(), hint="without 'batch', call it for each sample")
-
-    def function(self, graph: Graph, own: ElaboratedFunction) -> ElaboratedFunction:
-        """Return a function of one sample as it is in code, of all samples."""
-        name = own.spec.name_text
-        node, *local = self.over(graph, [own.node, *(x.node for x in own.locals)], name)
-        return replace(
-            own,
-            node=node,
-            arguments=tuple(map(whole, own.arguments)),
-            locals=tuple(
-                replace(x, node=new) for x, new in zip(own.locals, local, strict=True)
-            ),
-            results=tuple(self.function(graph, x) for x in own.results),
-            over=self.size,
-        )
 
 
 def batch_of(
@@ -68,27 +37,46 @@ def batch_of(
     given = [inputs[x.name] for x in function.arguments if x.batch is not None]
     directions = [own for x, own in request.directions.items() if x in given]
     cotangents = [own.cotangent for own in (request, *request.results)]
-    samples = (*given, *directions, *cotangents)
-    return Batch(size, {x: of_all(graph, x, size) for x in samples})
+    samples = (*given, *directions, *(ct for ct in cotangents if ct is not None))
+    return Batch(size, {x: _of_all(graph, x, size) for x in samples})
 
 
-def of_all(graph: Graph, node: Node, size: Dim) -> Node:
-    """Return the input that has all samples of what an input is for one."""
+def _of_all(graph: Graph, node: Node, size: Dim) -> Node:
+    """The input that has all samples of what an input is for one."""
     assert isinstance(node, Input)
     return graph.input(node.name, (size, *node.dims), node.properties, node.index)
 
 
-def whole(given: InputSpec) -> InputSpec:
-    """Return an input as callers give it."""
+def over(graph: Graph, batch: Batch, nodes: Iterable[Node], name: Text) -> list[Node]:
+    """Return nodes over all samples; a `SpecError` at a name if there are none."""
+    try:
+        return Samples(graph, batch.size, batch.samples).all_of(nodes)
+    except NoBatch as refused:
+        what = refused.call.operator
+        message = f"'{name}' has no batch: '{what}' takes one sample alone"
+        fail(message, name.span(), hint="without 'batch', call it for each sample")
+
+
+def function_over(
+    graph: Graph, batch: Batch, own: ElaboratedFunction
+) -> ElaboratedFunction:
+    """Return a function of one sample as it is in code, of all samples."""
+    nodes = [own.node, *(x.node for x in own.locals)]
+    node, *local = over(graph, batch, nodes, own.spec.name_text)
+    return replace(
+        own,
+        node=node,
+        arguments=tuple(map(_whole, own.arguments)),
+        locals=tuple(
+            replace(x, node=new) for x, new in zip(own.locals, local, strict=True)
+        ),
+        results=tuple(function_over(graph, batch, x) for x in own.results),
+        over=batch.size,
+    )
+
+
+def _whole(given: InputSpec) -> InputSpec:
+    """An input as callers give it."""
     if given.batch is None:
         return given
     return replace(given, shape=(given.batch, *given.shape))
-
-
-def given_by_callers(graph: Graph, spec_inputs: Sequence[InputSpec], inputs: Mapping[str, Node]) -> dict[str, Node]:
-    """Return inputs by name, with all samples of those that have a batch."""
-    found = dict(inputs)
-    for given in spec_inputs:
-        if given.batch is not None:
-            found[given.name] = of_all(graph, inputs[given.name], given.batch)
-    return found

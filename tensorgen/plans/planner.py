@@ -28,7 +28,7 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.passes.matrices.join_entries import filled_in
 from tensorgen.passes.optimise import candidates, optimise
 from tensorgen.passes.steps.at_ends import at_ends
-from tensorgen.plans.batches import batch_of
+from tensorgen.plans.batches import batch_of, function_over, over
 from tensorgen.plans.invert_low_rank import Parts, invert_low_rank
 from tensorgen.plans.parameters import Parameters
 from tensorgen.plans.planned import OtherPlan, PlannedFunction
@@ -185,13 +185,13 @@ class Planner:
     def source(self) -> ElaboratedFunction:
         """The function as it is in code: of all samples, where it has a batch."""
         own, batch = self.function, self.batch
-        return own if batch is None else batch.function(self.graph, own)
+        return own if batch is None else function_over(self.graph, batch, own)
 
     def _over_batch(self, nodes: Sequence[Node]) -> list[Node]:
         """What is stated of one sample, for all samples."""
         if self.batch is None:
             return [*nodes]
-        return self.batch.over(self.graph, nodes, self.function.spec.name_text)
+        return over(self.graph, self.batch, nodes, self.function.spec.name_text)
 
     @property
     def _shapes(self) -> list[tuple[Dim, ...]]:
@@ -257,6 +257,7 @@ class Planner:
             tuple(others),
             self.unpromised if kind is VALUE else (),
             filled=filled,
+            batch=self.batch,
         )
         return replace(planned, members=members_of(shares, planned))
 
