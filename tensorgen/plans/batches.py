@@ -16,8 +16,10 @@ from tensorgen.errors import Text, fail
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node
+from tensorgen.ir.rebuild import substituted
 from tensorgen.lang import ElaboratedFunction
-from tensorgen.operators.recurrences.batches import NoBatch, Samples
+from tensorgen.operators.recurrences.batches import NoBatch, Samples, alike_in
+from tensorgen.passes.steps.needed_states import lessened
 from tensorgen.spec.model import InputSpec
 
 
@@ -49,8 +51,11 @@ def _of_all(graph: Graph, node: Node, size: Dim) -> Node:
 
 def over(graph: Graph, batch: Batch, nodes: Iterable[Node], name: Text) -> list[Node]:
     """Return nodes over all samples; a `SpecError` at a name if there are none."""
+    roots = [*nodes]
+    alike = alike_in(roots, batch.samples)
+    roots = substituted(graph, roots, {x: lessened(graph, [x])[0] for x in alike})
     try:
-        return Samples(graph, batch.size, batch.samples).all_of(nodes)
+        return Samples(graph, batch.size, batch.samples).all_of(roots)
     except NoBatch as refused:
         what = refused.call.operator
         message = f"'{name}' has no batch: '{what}' takes one sample alone"
