@@ -7,7 +7,7 @@ are stored, one behind the other, and never the matrix that has them on its diag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tensorgen.calculus.requests import Request
@@ -24,19 +24,12 @@ from tensorgen.spec.model import InputSpec
 
 
 def batch_of(
-    graph: Graph,
-    function: ElaboratedFunction,
-    inputs: Mapping[str, Node],
-    request: Request,
-) -> Batch | None:
-    """Return the batch of a function's arguments, if any of them has one.
+    graph: Graph, size: Dim, given: Sequence[Node], request: Request
+) -> Batch:
+    """Return the batch of arguments that are `given` for one sample of a request.
 
-    A direction in such an argument has one too, and so has a cotangent.
+    A direction in such an argument has all samples too, and so has a cotangent.
     """
-    size = function.batch
-    if size is None:
-        return None
-    given = [inputs[x.name] for x in function.arguments if x.batch is not None]
     directions = [own for x, own in request.directions.items() if x in given]
     cotangents = [own.cotangent for own in (request, *request.results)]
     samples = (*given, *directions, *(ct for ct in cotangents if ct is not None))

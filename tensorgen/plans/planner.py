@@ -10,6 +10,7 @@ from typing import TypeVar
 from tensorgen.calculus.kinds import VALUE, Kind
 from tensorgen.calculus.metrics import metrics
 from tensorgen.calculus.requests import Mode, Request
+from tensorgen.check import Batch
 from tensorgen.emit.interface import Parameter, counted
 from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
@@ -102,7 +103,6 @@ class Planner:
                 for (x, own), inverse in zip(stated.items(), inverses, strict=True)
             },
         )
-        self.batch = batch_of(graph, function, self.inputs, self.request)
         # As the user wrote it, for the check to hold the code against.
         self.written: Request = replace(
             self.request,
@@ -180,6 +180,16 @@ class Planner:
         known = {x for d in alone for x in d.symbols if d == Dim.symbol(x)}
         own = (self.parameters.of(x, VALUE) for x in self.source.arguments)
         return frozenset(known.union(counted(own), self.function.sizes))
+
+    @cached_property
+    def batch(self) -> Batch | None:
+        """The samples of its arguments, if they have any."""
+        size = self.function.batch
+        if size is None:
+            return None
+        given = [x for x in self.function.arguments if x.batch is not None]
+        samples = [self.inputs[x.name] for x in given]
+        return batch_of(self.graph, size, samples, self.request)
 
     @cached_property
     def source(self) -> ElaboratedFunction:

@@ -1,0 +1,112 @@
+"""Functions over a batch are those of one sample, by JAX's vmap and by a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from tests.batch_cases import CASES, Case
+from tests.made import load
+
+pytestmark = pytest.mark.usefixtures("float64")
+Array = Any
+
+
+@pytest.fixture(scope="module")
+def float64() -> Iterator[None]:
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def _close(found: Array, wanted: Array) -> None:
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    assert found.shape == wanted.shape
+    size = float(np.max(np.abs(wanted), initial=1e-6))
+    np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-9 * size)
+
+
+def _blocks(found: Any, wrt: list[str]) -> list[Array]:
+    """What is by each input, or by each pair of them, in order."""
+    if isinstance(found, dict):
+        return [found[pair] for pair in combinations_with_replacement(wrt, 2)]
+    return [*found] if isinstance(found, tuple) else [found]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_over_a_batch_are_those_of_vmap(name: str) -> None:
+    case = CASES[name]
+    module, given = load(case.spec()), case.arguments(4)
+    wrt, places = case.wrt.split(", "), [*case.inputs]
+    axes = tuple(0 if x in case.batch.split() else None for x in places)
+    at = tuple(places.index(x) for x in wrt)
+    first = jax.jacobian(case.oracle, argnums=at)
+    args = [*given.values()]
+    _close(module.f(**given), jax.vmap(case.oracle, axes)(*args))
+    slope = module.f_grad if "gradient" in case.emit else module.f_jac
+    wanted = jax.vmap(first, axes)(*args)
+    for own, other in zip(_blocks(slope(**given), wrt), wanted, strict=True):
+        _close(own, other)
+    if "hessian" in case.emit:
+        second = jax.vmap(jax.jacobian(first, argnums=at), axes)(*args)
+        blocks = [
+            second[i][j] for i, j in combinations_with_replacement(range(len(at)), 2)
+        ]
+        found = _blocks(module.f_hess(**given), wrt)
+        for own, other in zip(found, blocks, strict=True):
+            _close(own, other)
+
+
+def _of_one(name: str, module: Any, given: dict[str, Array], wrt: list[str]) -> Any:
+    """What a function of one sample returns, as arrays in a row."""
+    found = getattr(module, name)(**given)
+    parts = found if name.endswith(("jvp", "vjp", "and_grad", "hess")) else (found,)
+    if name.endswith("_hess") and not isinstance(parts, tuple):
+        parts = (parts,)
+    return [x for part in parts for x in _arrays(part, wrt)]
+
+
+def _arrays(part: Any, wrt: list[str]) -> list[Array]:
+    if hasattr(part, "blocks"):
+        pairs = combinations_with_replacement(wrt, 2)
+        return [part.blocks[pair].dense() for pair in pairs]
+    return [x.dense() if hasattr(x, "dense") else x for x in _blocks(part, wrt)]
+
+
+@pytest.mark.parametrize("samples", [1, 3])
+@pytest.mark.parametrize("name", CASES)
+def test_functions_over_a_batch_are_those_of_each_sample(
+    name: str, samples: int
+) -> None:
+    case = CASES[name]
+    over, one = load(case.spec()), load(case.spec(batched=False))
+    given, wrt = case.arguments(samples), case.wrt.split(", ")
+    batch = case.batch.split()
+    directions = {f"d{x}": v for x, v in case.arguments(samples, 1).items() if x in wrt}
+    for emitted in (x for x in one.__all__ if x.islower()):
+        args = dict(given)
+        if emitted.endswith(("hvp", "jvp")):
+            args |= directions
+        if emitted.endswith("vjp"):
+            args["ct"] = np.random.default_rng(5).normal(size=over.f(**given).shape)
+        rows = [
+            _of_one(
+                emitted,
+                one,
+                {
+                    x: v[k] if x.removeprefix("d") in batch or x == "ct" else v
+                    for x, v in args.items()
+                },
+                wrt,
+            )
+            for k in range(samples)
+        ]
+        found = _of_one(emitted, over, args, wrt)
+        for own, each in zip(found, zip(*rows, strict=True), strict=True):
+            _close(own, np.stack(each))
