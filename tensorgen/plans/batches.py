@@ -7,7 +7,7 @@ are stored, one behind the other, and never the matrix that has them on its diag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tensorgen.calculus.requests import Request
@@ -56,9 +56,13 @@ def over(graph: Graph, batch: Batch, nodes: Iterable[Node], name: Text) -> list[
 
 
 def function_over(
-    graph: Graph, batch: Batch, own: ElaboratedFunction
+    graph: Graph, own: ElaboratedFunction, inputs: Mapping[str, Node]
 ) -> ElaboratedFunction:
-    """Return a function of one sample as it is in code, of all samples."""
+    """Return a function as it is in code: of all samples, if it is of a batch."""
+    if own.batch is None:
+        return own
+    given = [inputs[x.name] for x in own.arguments if x.batch is not None]
+    batch = Batch(own.batch, {x: _of_all(graph, x, own.batch) for x in given})
     nodes = [own.node, *(x.node for x in own.locals)]
     node, *local = over(graph, batch, nodes, own.spec.name_text)
     return replace(
@@ -68,7 +72,7 @@ def function_over(
         locals=tuple(
             replace(x, node=new) for x, new in zip(own.locals, local, strict=True)
         ),
-        results=tuple(function_over(graph, batch, x) for x in own.results),
+        results=tuple(function_over(graph, x, inputs) for x in own.results),
         over=batch.size,
     )
 

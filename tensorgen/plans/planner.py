@@ -194,8 +194,7 @@ class Planner:
     @cached_property
     def source(self) -> ElaboratedFunction:
         """The function as it is in code: of all samples, where it has a batch."""
-        own, batch = self.function, self.batch
-        return own if batch is None else function_over(self.graph, batch, own)
+        return function_over(self.graph, self.function, self.inputs)
 
     def _over_batch(self, nodes: Sequence[Node]) -> list[Node]:
         """What is stated of one sample, for all samples."""
