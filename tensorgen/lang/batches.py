@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from tensorgen.calculus.kinds import ALL, PROBLEM
-from tensorgen.errors import Faults, Span
+from tensorgen.errors import Faults, Span, Text
 from tensorgen.ir.nodes import Node
 from tensorgen.lang.scope import Record
 from tensorgen.operators.recurrences.batches import without_batch
 from tensorgen.spec.model import FunctionSpec, InputSpec
 from tensorgen.spec.names import in_spec
+
+ONE_BY_ONE = "without 'batch', call it for each sample"
 
 
 def check_batch(
@@ -28,14 +30,14 @@ def check_batch(
         return True
     size, name = in_spec(str(given.batch)), f"'{function.name}'"
     before = len(faults.diagnostics)
-    place = function.name_text.span()
     if size in record.sizes:
         message = f"{name} is of one sample, and {size} is how many there are"
         hint = f"what takes all samples is a function without 'batch: [{size}]'"
         faults.add(message, record.sizes[size], hint=hint)
     if any(x.unknown for x in arguments):
         message = f"{name} has a batch, and unknowns are found for one sample"
-        faults.add(message, place, hint="without 'batch', call it for each sample")
+        faults.add(message, function.name_text.span(), hint=ONE_BY_ONE)
+        return False
     for emit in function.emit:
         if emit.kind is PROBLEM:
             message = "a problem is of one sample, and this function has a batch"
@@ -48,9 +50,18 @@ def check_batch(
     samples = [inputs[x.name] for x in arguments if x.batch is not None]
     for call in without_batch(nodes, samples):
         message = f"{name} has a batch, and '{call.operator}' takes one sample alone"
-        hint = "without 'batch', call it for each sample"
-        faults.add(message, _place(function, call.operator), hint=hint)
+        faults.add(message, _place(function, call.operator), hint=ONE_BY_ONE)
     return len(faults.diagnostics) == before
+
+
+def check_one_sample(
+    faults: Faults, what: str, place: Text, arguments: Iterable[InputSpec]
+) -> None:
+    """Report `what` reads an argument that has a batch, and is of one sample."""
+    given = next((x.name for x in arguments if x.batch is not None), None)
+    if given is not None:
+        message = f"{what} is of one sample, and reads '{given}', which has a batch"
+        faults.add(message, place.span(), hint=ONE_BY_ONE)
 
 
 def _place(function: FunctionSpec, call: str) -> Span:

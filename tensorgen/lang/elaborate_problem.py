@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tensorgen.errors import Text
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node
+from tensorgen.lang.batches import check_one_sample
 from tensorgen.lang.index_forms import Index
 from tensorgen.lang.scope import Names, Record, Thing
 from tensorgen.lang.sizes import check_filled
@@ -79,6 +80,8 @@ def elaborate_problem(
         for c, value in zip(problem.constraints, values, strict=True)
         if value is not None
     ]
+    read = [x for x in spec.inputs if x.name in record.inputs]
+    check_one_sample(session.faults, "a problem", problem.objective, read)
     if session.faults or objective is None:
         return None
     graph, unknowns = session.graph, [x.node for x in variables]
@@ -93,7 +96,7 @@ def elaborate_problem(
         tuple(variables),
         tuple(replace(c, node=guarded(c.node)) for c in constraints),
         (
-            *(x for i in spec.inputs if i.name in record.inputs for x in i.parts),
+            *(x for i in read for x in i.parts),
             *(x for x in solved if x.name in record.unknowns),
         ),
         {f.name: f for f in spec.functions},

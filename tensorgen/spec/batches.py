@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tensorgen.errors import Faults, Span
+from tensorgen.errors import Faults, Span, Text
 from tensorgen.ir.dims import Dim
 from tensorgen.spec.fields import Field, read_items
 from tensorgen.spec.model import InputSpec
@@ -75,3 +75,12 @@ def check_samples(inputs: Sequence[InputSpec], dims: Dims, faults: Faults) -> No
             hint = f"write {given.name}: {{shape: {shape}, batch: [{name}]}}"
         faults.add(message, given.name_text.span(), hint=hint)
 
+
+
+def check_no_batch(blocks: Text, inputs: Sequence[InputSpec], faults: Faults) -> None:
+    """Report a batch beside rows in blocks."""
+    given = next((x.name for x in inputs if x.batch is not None), None)
+    if given is not None:
+        message = f"rows of '{blocks}' come in blocks, and '{given}' has a batch"
+        hint = "a batch is in one memory; blocks of samples are calls of their own"
+        faults.add(message, blocks.span(), hint=hint)

@@ -26,6 +26,7 @@ from tensorgen.operators.recurrences.recurrence import (
     recurrence,
     result_of,
 )
+from tensorgen.operators.scans.places import PLACES
 
 
 class NoBatch(Exception):
@@ -43,7 +44,7 @@ def without_batch(roots: Iterable[Node], samples: Collection[Node]) -> list[Call
     for node in topological(roots):
         if any(child in varying for child in children(node)):
             varying.add(node)
-            if isinstance(node, Call) and _takes_one(node):
+            if isinstance(node, Call) and _takes_one(node, varying):
                 found.append(node)
     return found
 
@@ -92,9 +93,21 @@ def _moving(
         found |= more
 
 
-def _takes_one(call: Call) -> bool:
+def _takes_one(call: Call, varying: Collection[Node]) -> bool:
+    """Whether a call takes one sample alone, of which some arguments are varying."""
     row = OPERATORS[call.operator]
-    return not is_recurrence(call) and (is_alone(call) or row.keyed or row.places)
+    if is_recurrence(call) or _is_looked_up(call, varying):
+        return False
+    sorts = row.places and "along" in row.params
+    return is_alone(call) or row.keyed or (row.places and not sorts)
+
+
+def _is_looked_up(call: Call, varying: Collection[Node]) -> bool:
+    """Whether entries of one varying array are looked up in another, one by one."""
+    place = PLACES.get(call.operator)
+    if place is None or len(call.args) != 2 or place.of == place.among:
+        return False
+    return call.args[place.among] not in varying
 
 
 class Samples(AllSteps):
@@ -147,7 +160,11 @@ class Samples(AllSteps):
     def _call(self, node: Call) -> Node:
         if is_recurrence(node):
             return self._stepped(node)
-        if _takes_one(node):
+        if _is_looked_up(node, self.rows):
+            args = [self._spread(x) if x in self.rows else x for x in node.args]
+            dims = (self.count, *node.dims)
+            return self.graph.call(node.operator, args, dims, **dict(node.params))
+        if _takes_one(node, self.rows):
             raise NoBatch(node)
         return super()._call(node)
 
