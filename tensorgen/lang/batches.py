@@ -9,7 +9,7 @@ from tensorgen.calculus.kinds import ALL, PROBLEM
 from tensorgen.errors import Faults, Span, Text
 from tensorgen.ir.nodes import Node
 from tensorgen.lang.scope import Record
-from tensorgen.operators.recurrences.batches import without_batch
+from tensorgen.operators.recurrences.batches import called_in_text, told, without_batch
 from tensorgen.spec.model import FunctionSpec, InputSpec
 from tensorgen.spec.names import in_spec
 
@@ -49,8 +49,8 @@ def check_batch(
             faults.add(message, emit.text.span(), hint=hint)
     samples = [inputs[x.name] for x in arguments if x.batch is not None]
     for call in without_batch(nodes, samples):
-        message = f"{name} has a batch, and '{call.operator}' takes one sample alone"
-        faults.add(message, _place(function, call.operator), hint=ONE_BY_ONE)
+        message, called = f"{name} has no batch: {told(call)}", called_in_text(call)
+        faults.add(message, _place(function, called), hint=ONE_BY_ONE)
     return len(faults.diagnostics) == before
 
 

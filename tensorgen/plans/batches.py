@@ -50,8 +50,7 @@ def over(graph: Graph, batch: Batch, nodes: Iterable[Node], name: Text) -> list[
     try:
         return Samples(graph, batch.size, batch.samples).all_of(roots)
     except NoBatch as refused:
-        what = refused.call.operator
-        message = f"'{name}' has no batch: '{what}' takes one sample alone"
+        message = f"'{name}' has no batch: {refused}"
         fail(message, name.span(), hint="without 'batch', call it for each sample")
 
 

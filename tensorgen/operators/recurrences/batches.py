@@ -15,6 +15,8 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Map, Node, Product, Sum, children, topological
 from tensorgen.ir.rebuild import carry_names, refs_of, substituted
 from tensorgen.operators.calls import OPERATORS
+from tensorgen.operators.defined_calls import is_defined
+from tensorgen.operators.external_calls import called, external_of, is_external
 from tensorgen.operators.recurrences.all_steps import STEP, AllSteps, is_alone
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
@@ -30,12 +32,24 @@ from tensorgen.operators.scans.places import PLACES
 
 
 class NoBatch(Exception):
-    """A call that takes one sample alone."""
+    """A call that takes one sample alone, and what is said of that."""
 
     def __init__(self, call: Call) -> None:
         """Know the call."""
-        super().__init__(call.operator)
-        self.call = call
+        super().__init__(told(call))
+
+
+def told(call: Call) -> str:
+    """Say what of a text takes one sample alone."""
+    row = OPERATORS[call.operator]
+    if row.keyed or row.places:
+        return "keys of several samples are in no order together"
+    return f"'{called_in_text(call)}' takes one sample alone"
+
+
+def called_in_text(call: Call) -> str:
+    """Return the name of a function by which texts call it."""
+    return external_of(call).name if is_external(call) else call.operator
 
 
 def without_batch(roots: Iterable[Node], samples: Collection[Node]) -> list[Call]:
@@ -44,8 +58,9 @@ def without_batch(roots: Iterable[Node], samples: Collection[Node]) -> list[Call
     for node in topological(roots):
         if any(child in varying for child in children(node)):
             varying.add(node)
-            if isinstance(node, Call) and _takes_one(node, varying):
-                found.append(node)
+            # Of a definition that stays a call, the text is somewhere written out.
+            if isinstance(node, Call) and not is_defined(node):
+                found += [node] * _takes_one(node, varying)
     return found
 
 
@@ -96,10 +111,15 @@ def _moving(
 def _takes_one(call: Call, varying: Collection[Node]) -> bool:
     """Whether a call takes one sample alone, of which some arguments are varying."""
     row = OPERATORS[call.operator]
-    if is_recurrence(call) or _is_looked_up(call, varying):
+    if is_recurrence(call) or _is_entrywise(call) or _is_looked_up(call, varying):
         return False
     sorts = row.places and "along" in row.params
     return is_alone(call) or row.keyed or (row.places and not sorts)
+
+
+def _is_entrywise(call: Call) -> bool:
+    """Whether a function from outside is of numbers, or of arrays of one shape."""
+    return is_external(call) and external_of(call).dims is None
 
 
 def _is_looked_up(call: Call, varying: Collection[Node]) -> bool:
@@ -160,6 +180,9 @@ class Samples(AllSteps):
     def _call(self, node: Call) -> Node:
         if is_recurrence(node):
             return self._stepped(node)
+        if _is_entrywise(node):
+            args = [self._entries(x, node) for x in node.args]
+            return called(self.graph, external_of(node), args)
         if _is_looked_up(node, self.rows):
             args = [self._spread(x) if x in self.rows else x for x in node.args]
             dims = (self.count, *node.dims)
@@ -167,6 +190,15 @@ class Samples(AllSteps):
         if _takes_one(node, self.rows):
             raise NoBatch(node)
         return super()._call(node)
+
+    def _entries(self, node: Node, like: Call) -> Node:
+        """An argument of a function of numbers: a number, or as many as it returns."""
+        if node.order == like.order:
+            return self._spread(node)
+        if node not in self.rows:
+            return node
+        out, sizes = (STEP, *range(like.order)), dict(enumerate(like.dims))
+        return self.graph.product(out, [(self.rows[node], (STEP,))], sizes=sizes)
 
     # Recurrences
 
