@@ -67,7 +67,8 @@ def _of_one(function: Callable[..., Any], batch: Collection[str]) -> Callable[..
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs)
-        arrays = (x for x in given.arguments.values() if hasattr(x, "dtype"))
+        every = given.arguments.values()
+        arrays = [x for x in every if hasattr(x, "dtype") and not hasattr(x, "tocoo")]
         like = next((x for x in arrays if x.dtype.kind == "f"), np.zeros(0))
         for name in batch:
             if name in given.arguments:
