@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from itertools import combinations_with_replacement
 from typing import Any
@@ -10,8 +11,8 @@ import jax
 import numpy as np
 import pytest
 
-from tests.batch_cases import CASES, Case
-from tests.made import load
+from tests.batch_cases import CASES
+from tests.made import both, load
 
 pytestmark = pytest.mark.usefixtures("float64")
 Array = Any
@@ -110,3 +111,94 @@ def test_functions_over_a_batch_are_those_of_each_sample(
         found = _of_one(emitted, over, args, wrt)
         for own, each in zip(found, zip(*rows, strict=True), strict=True):
             _close(own, np.stack(each))
+
+
+MIXED = """\
+tensorgen: 1
+inputs:
+  x: {shape: [n], batch: [B]}
+  w: [n]
+functions:
+  f:
+    expr:
+      loss: sum((w * x)**4)
+      scaled: w * x
+    wrt: x
+    emit: [value, gradient, jacobian, hessian]
+  penalty: {expr: sum(w**2), wrt: w, emit: [hessian, problem]}
+  total: sum(x) + penalty
+"""
+
+
+def test_docstrings_state_shapes_with_the_axis_of_samples() -> None:
+    module = load(MIXED)
+    told = module.f_value_grad_hess.__doc__
+    assert "by sample" in told
+    for text in ("loss: array, shape (B,)", "scaled: array, shape (B, n)"):
+        assert text in told
+    assert "loss: array, shape (B, n, n)" in told
+    assert "scaled: array, shape (B, n, n)" in module.f_jac.__doc__
+    assert "Arguments: x (B, n), w (n,)" in told
+    assert "Of one sample:" in module.f.__doc__
+
+
+def test_functions_that_read_no_batch_are_what_they_are_without() -> None:
+    module = load(MIXED)
+    w = np.array([1.0, 2.0])
+    assert module.penalty_hess(w).structure.startswith("diagonal")
+    assert module.PenaltyProblem().value(w) == 5
+    assert np.array_equal(module.total(np.ones((3, 2)), w), [7, 7, 7])
+
+
+def test_a_batch_may_be_empty() -> None:
+    case = CASES["normal"]
+    module, given = load(case.spec()), case.arguments(0)
+    value, gradient, hessian = module.f_value_grad_hess(**given)
+    assert value.shape == (0,)
+    assert gradient.m.shape == (0, 3)
+    assert hessian["x", "m"].shape == (0, 3, 3)
+
+
+def test_batches_of_unequal_lengths_are_refused() -> None:
+    case = CASES["logistic"]
+    module, given = load(case.spec()), case.arguments(4)
+    given["y"] = given["y"][:3]
+    with pytest.raises(ValueError, match=r"y: expected shape \(B,\) = \(4,\), got"):
+        module.f(**given)
+
+
+def _peak(module: Any, given: dict[str, Array]) -> int:
+    tracemalloc.start()
+    module.f_hess(**given)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.parametrize("name", ["network", "evidence", "controlled"])
+def test_memory_grows_as_samples_do_and_not_as_their_square(name: str) -> None:
+    case = CASES[name]
+    module = load(case.spec())
+    few, many = (_peak(module, case.arguments(count)) for count in (200, 800))
+    assert many < 5 * few
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("name", ["normal", "huber", "attention"])
+def test_each_mode_gives_the_same_over_a_batch(name: str, mode: str) -> None:
+    case = CASES[name]
+    given, wrt = case.arguments(3), case.wrt.split(", ")
+    one, other = load(case.spec()), load(case.spec(), mode=mode)
+    for emitted in (x for x in one.__all__ if x.endswith(("grad", "jac", "hess"))):
+        pairs = zip(
+            *(_of_one(emitted, module, given, wrt) for module in (one, other)),
+            strict=True,
+        )
+        for found, wanted in pairs:
+            _close(found, wanted)
+
+
+def test_modules_for_cupy_take_batches_too() -> None:
+    _, theirs = both(CASES["normal"].spec())
+    assert "cp.linalg.cholesky(S)" in theirs
+    assert 'x=(x, "B", "n")' in theirs

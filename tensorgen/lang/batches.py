@@ -9,7 +9,7 @@ from tensorgen.calculus.kinds import ALL, PROBLEM
 from tensorgen.errors import Faults, Span, Text
 from tensorgen.ir.nodes import Node
 from tensorgen.lang.scope import Record
-from tensorgen.operators.recurrences.batches import called_in_text, told, without_batch
+from tensorgen.operators.batches import called_in_text, told, without_batch
 from tensorgen.spec.model import FunctionSpec, InputSpec
 from tensorgen.spec.names import in_spec
 

@@ -18,7 +18,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node
 from tensorgen.ir.rebuild import substituted
 from tensorgen.lang import ElaboratedFunction
-from tensorgen.operators.recurrences.batches import NoBatch, Samples, alike_in
+from tensorgen.operators.batches import NoBatch, Samples, alike_in
 from tensorgen.passes.steps.needed_states import lessened
 from tensorgen.spec.model import InputSpec
 
