@@ -66,6 +66,7 @@ class Case:
         rng, found = np.random.default_rng(seed), {}
         for name, shape in self.shapes().items():
             lead = (samples,) * (name in self.batch.split())
+            made: Array
             if name in self.index:
                 found[name] = rng.integers(0, self.index[name], (*lead, *shape))
                 continue

@@ -81,7 +81,8 @@ class Twins:
             for given in (self._x, self._data)
         )
         along: Any = {"direction": x, "cotangent": 0}.get(kind.argument)
-        return jax.vmap(of_one, (x, data, along))
+        found: Value = jax.vmap(of_one, (x, data, along))
+        return found
 
     def _variables(self) -> int:
         """How many numbers a sample is differentiated by."""

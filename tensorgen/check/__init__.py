@@ -8,4 +8,13 @@ from tensorgen.check.row_blocks import Composition, Round
 from tensorgen.check.trial_runs import run
 from tensorgen.check.verdicts import Claim, Report, check, domain_of
 
-__all__ = ["Batch", "Claim", "Composition", "Report", "Round", "check", "domain_of", "run"]
+__all__ = [
+    "Batch",
+    "Claim",
+    "Composition",
+    "Report",
+    "Round",
+    "check",
+    "domain_of",
+    "run",
+]

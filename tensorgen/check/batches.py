@@ -1,4 +1,4 @@
-"""What functions over a batch compute: what is stated of one sample, for each by itself.
+"""What functions over a batch compute: what is stated of one sample, for each alone.
 
 So what is emitted is held against a loop over samples, of which none sees the others:
 if a value depended on another sample than its own, it would differ.

@@ -353,9 +353,7 @@ def _derivative(name: str, function: Function, block: int, axes: object) -> str:
     return f"{name}({values[0]}, {axes})"
 
 
-def _dense_blocks(
-    function: Function, values: Sequence[str]
-) -> tuple[list[str], str]:
+def _dense_blocks(function: Function, values: Sequence[str]) -> tuple[list[str], str]:
     """Return all ordered pairs, those below the diagonal transposed from above."""
     lines: list[str] = []
     entries = {}

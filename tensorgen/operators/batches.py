@@ -12,7 +12,16 @@ from typing import Any, cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Input, Map, Node, Product, Sum, children, topological
+from tensorgen.ir.nodes import (
+    Call,
+    Input,
+    Map,
+    Node,
+    Product,
+    Sum,
+    children,
+    topological,
+)
 from tensorgen.ir.rebuild import carry_names, refs_of, substituted
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.defined_calls import is_defined
@@ -65,10 +74,7 @@ def without_batch(roots: Iterable[Node], samples: Collection[Node]) -> list[Call
 
 
 def alike_in(roots: Iterable[Node], samples: Collection[Node]) -> list[Call]:
-    """Return results of recurrences that are the same for all samples.
-
-    Though other states of theirs are not.
-    """
+    """Return results of recurrences that all samples share, beside others."""
     varying, found = {*samples}, []
     for node in topological(roots):
         if not any(child in varying for child in children(node)):
@@ -91,9 +97,7 @@ def _varies(call: Call, varying: Collection[Node]) -> bool:
     return not moving.isdisjoint(topological([made]))
 
 
-def _moving(
-    steps: Steps, args: Sequence[Node], varying: Collection[Node]
-) -> set[Node]:
+def _moving(steps: Steps, args: Sequence[Node], varying: Collection[Node]) -> set[Node]:
     """The places of a step that differ from sample to sample, as arguments do."""
     given = zip(steps.places, args, strict=True)
     found: set[Node] = {at for at, x in given if x in varying}
@@ -219,9 +223,11 @@ class Samples(AllSteps):
                 inner.put(at, steps.is_part(at))
         count = len(own.new)
         states = [
-            State(cast(Input, inner.rows[at]), self._spread(start), inner.of(new))
-            if at in inner.rows
-            else State(at, start, new)
+            (
+                State(cast(Input, inner.rows[at]), self._spread(start), inner.of(new))
+                if at in inner.rows
+                else State(at, start, new)
+            )
             for at, start, new in zip(own.states, before.starts, roots, strict=False)
         ]
         items = {

@@ -23,9 +23,7 @@ from tensorgen.passes.steps.needed_states import lessened
 from tensorgen.spec.model import InputSpec
 
 
-def batch_of(
-    graph: Graph, size: Dim, given: Sequence[Node], request: Request
-) -> Batch:
+def batch_of(graph: Graph, size: Dim, given: Sequence[Node], request: Request) -> Batch:
     """Return the batch of arguments that are `given` for one sample of a request.
 
     A direction in such an argument has all samples too, and so has a cotangent.

@@ -274,9 +274,9 @@ class Planner:
         """The arguments of a function of some kind."""
         found = [self.parameters.of(x, kind) for x in self.source.arguments]
         if kind.argument == "direction":
-            dims = {x.name: x.shape for x in self.source.arguments}
+            shapes = {x.name: x.shape for x in self.source.arguments}
             found += [
-                Parameter("d" + n, dims[n], f"direction in {n}", role="direction")
+                Parameter("d" + n, shapes[n], f"direction in {n}", role="direction")
                 for n in self.wrt
             ]
         elif kind.argument:

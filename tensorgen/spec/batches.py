@@ -8,48 +8,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tensorgen.errors import Faults, Span, Text
+from tensorgen.errors import Faults, Text
 from tensorgen.ir.dims import Dim
 from tensorgen.spec.fields import Field, read_items
 from tensorgen.spec.model import InputSpec
 from tensorgen.spec.names import in_spec
 from tensorgen.spec.shapes import Dims, read_size
-from tensorgen.spec.yaml_nodes import describe
+from tensorgen.spec.yaml_nodes import Listing, describe
 
 _FORM = "write batch: [B], of a size that no shape mentions"
 
 
-def read_batch(fields: Mapping[str, Field], dims: Dims, faults: Faults) -> Dim | None:
+def read_batch(
+    fields: Mapping[str, Field], sparse: bool, dims: Dims, faults: Faults
+) -> Dim | None:
     """Return the size of the batch axis of an input that says so without faults."""
     field = fields.get("batch")
     if field is None:
         return None
-    for key in ("sparse", "default"):
-        if key in fields:
-            what = "a sparse matrix" if key == "sparse" else "an argument by default"
+    for key, what in (("sparse", "a sparse matrix"), ("default", "what has a default")):
+        if key in fields and (sparse or key != "sparse"):
             message = f"{what} is the same for all samples, and has no 'batch'"
-            faults.add(message, field.key.span(), marks=_both(field, fields[key]))
+            marks = ((x.key.span(), "") for x in (field, fields[key]))
+            faults.add(message, field.key.span(), marks=marks)
             return None
     items = read_items(field, faults)
+    if isinstance(field.node, Listing) and len(items) != 1:
+        faults.add("there is one batch axis", field.node.span, hint=_FORM)
     if len(items) != 1:
-        if items or not faults:
-            message = "there is one batch axis"
-            faults.add(message, field.node.span, hint=_FORM)
         return None
     size = read_size(items[0], dims, faults)
-    if size is not None and size.symbols and size == Dim.symbol(size.symbols[0]):
-        return size
-    if size is not None:
+    if size is not None and (len(size.symbols) != 1 or size != _named(size)):
         message = f"a batch axis has a size by name, not {describe(items[0])}"
         faults.add(message, items[0].span, hint=_FORM)
-    return None
+        return None
+    return size
 
 
-def _both(batch: Field, other: Field) -> tuple[tuple[Span, str], ...]:
-    return (batch.key.span(), ""), (other.key.span(), "")
+def _named(size: Dim) -> Dim:
+    return Dim.symbol(size.symbols[0])
 
 
-def check_samples(inputs: Sequence[InputSpec], dims: Dims, faults: Faults) -> None:
+def check_samples(inputs: Sequence[InputSpec], faults: Faults) -> None:
     """Report a second batch axis, and shapes that have the size of the first."""
     batched = [given for given in inputs if given.batch is not None]
     if not batched:
@@ -61,8 +61,8 @@ def check_samples(inputs: Sequence[InputSpec], dims: Dims, faults: Faults) -> No
     for other in others:
         if other.batch != size:
             message = f"a file has one batch axis, and this is '{other.batch}'"
-            marks = ((place.span(), "") for place in (first.name_text, other.name_text))
-            faults.add(message, other.name_text.span(), marks=[*marks])
+            marks = ((x.name_text.span(), "") for x in (first, other))
+            faults.add(message, other.name_text.span(), marks=marks)
     for given in inputs:
         mentioned = [*given.shape, *([] if given.index is None else [given.index])]
         if not any(name in map(in_spec, dim.symbols) for dim in mentioned):
@@ -74,7 +74,6 @@ def check_samples(inputs: Sequence[InputSpec], dims: Dims, faults: Faults) -> No
             shape = f"[{rest}]" if rest else "scalar"
             hint = f"write {given.name}: {{shape: {shape}, batch: [{name}]}}"
         faults.add(message, given.name_text.span(), hint=hint)
-
 
 
 def check_no_batch(blocks: Text, inputs: Sequence[InputSpec], faults: Faults) -> None:

@@ -96,7 +96,7 @@ def read_inputs(
                 end = own.removeprefix(found.name)
                 what = f"the {end[1:].replace('_', ' ')} of '{entry.key}'"
                 names.claim(entry.key.extended(end), what)
-    check_samples(inputs, dims, faults)
+    check_samples(inputs, faults)
     return tuple(inputs)
 
 
@@ -120,7 +120,7 @@ def _input(entry: Field, dims: Dims, faults: Faults) -> InputSpec:
     default = _default(fields, name, shape, faults)
     doc = read_doc(fields.get("doc"), faults)
     sparse = _is_sparse(fields, name, shape, faults)
-    batch = read_batch(fields, dims, faults)
+    batch = read_batch(fields, sparse, dims, faults)
     known = doc, default, properties, index, sparse
     return InputSpec(name.value, name, shape or (), *known, batch=batch)
 

@@ -47,7 +47,7 @@ class OneSample(ModuleType):
         self._module, self._batch = module, batch
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the module has, of one sample if it is a function over a batch."""
+        """Return what the module has, of one sample if that is over a batch."""
         found = getattr(self._module, name)
         if not inspect.isfunction(found):
             return found

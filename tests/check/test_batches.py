@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tensorgen.errors import InternalError
-from tensorgen.plans import planner
+from tensorgen.plans import batches, planner
 from tests.check.reports import reported
 
 SPEC = """tensorgen: 1
@@ -31,7 +31,7 @@ def test_all_functions_over_a_batch_are_held_against_each_sample() -> None:
 def test_a_value_with_a_share_in_other_samples_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    over = planner.over
+    over = batches.over
 
     def mixed(graph: Any, batch: Any, nodes: Any, name: Any) -> Any:
         return [

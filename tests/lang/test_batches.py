@@ -68,7 +68,9 @@ def test_a_function_that_reads_no_batch_may_be_what_has_none() -> None:
 
 
 def test_a_batch_is_that_of_all_that_a_function_reads() -> None:
-    text = f"{HEAD}definitions: |\n  y = x * w\nfunctions:\n  f: sum(y)\n  g: f * sum(w)\n"
+    text = (
+        f"{HEAD}definitions: |\n  y = x * w\nfunctions:\n  f: sum(y)\n  g: f * sum(w)\n"
+    )
     assert all(str(f.batch) == "B" for f in program(text).functions)
 
 
@@ -76,7 +78,9 @@ def test_unknowns_are_of_one_sample() -> None:
     unknown = "unknowns:\n  z: {shape: [n], equation: z**3 + z - x}\n"
     text = f"{HEAD}{unknown}functions:\n  f: sum(w)\n"
     message, place, _ = fault(text)
-    assert message == "the unknown 'z' is of one sample, and reads 'x', which has a batch"
+    assert (
+        message == "the unknown 'z' is of one sample, and reads 'x', which has a batch"
+    )
     assert place == "z"
 
 

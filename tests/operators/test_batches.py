@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorgen.errors import Source
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Input, topological
 from tensorgen.lang import program_of
 from tensorgen.operators.batches import NoBatch, Samples, without_batch
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
-from tensorgen.errors import Source
 from tensorgen.spec.read import read_spec
 from tensorgen.verify.interpret import evaluate
 from tests.ir.verify import verify
