@@ -217,3 +217,15 @@ def test_modules_for_cupy_give_the_same_over_a_batch(name: str) -> None:
             wanted = _of_one(emitted, ours, args, wrt)
             for own, other in zip(found, wanted, strict=True):
                 _close(own.get(), other)
+
+
+def test_checkpoints_of_all_samples_are_those_of_each() -> None:
+    case = CASES["path"]
+    cut = case.spec().replace(f"[{case.emit}]", "[gradient]")
+    cut = cut.replace("    expr:", "    checkpoint: sqrt\n    expr:")
+    cut = cut.replace("sum(x**2)", "sum(x[T]**2)").replace("[A, x0]", "[A, x0, u]")
+    given = case.arguments(3)
+    found = load(cut).f_grad(**given)
+    wanted = load(cut.replace("    checkpoint: sqrt\n", "")).f_grad(**given)
+    for own, other in zip(found, wanted, strict=True):
+        _close(own, other)
