@@ -79,6 +79,7 @@ WRONG = {
     "'and' and 'or' cannot be used in an expression": "f: where(w > 0 and w < 1, w, 0)",
     "there is no operator '^'": "f: w^2",
     "'f' has several results": ("f: {expr: {loss: sum(w), twice: 2 * w}}\n  g: 1 + f"),
+    "'f' is of one sample, and B is how many there are": "f: sum(one) / B",
     "inside {...}, YAML cuts this expression at ','": (
         "f: {expr: sum(X, axis=0), wrt: X}"
     ),
@@ -92,7 +93,8 @@ WRONG = {
 
 @pytest.mark.parametrize("message", WRONG)
 def test_a_diagnostic_of_the_reference_is_what_is_said(message: str) -> None:
-    head = "tensorgen: 1\ninputs: {X: [m, n], w: [n], y: [m]}\nfunctions:\n"
+    head = "tensorgen: 1\ninputs:\n  one: {shape: [n], batch: [B]}\n"
+    head += "  X: [m, n]\n  w: [n]\n  y: [m]\nfunctions:\n"
     with pytest.raises(tensorgen.SpecError) as caught:
         tensorgen.generate(f"{head}  {WRONG[message]}\n")
     assert f"error: {message}" in str(caught.value)

@@ -294,9 +294,11 @@ class Schedule:
     def gain(self, speed: Speed) -> float:
         """How many times as long the same takes without blocks.
 
-        Columns of large matrices are no blocks. What all blocks read takes as long as
-        it did.
+        Columns of large matrices are no blocks, and neither are rows that fit into no
+        cache. What all blocks read takes as long as it did.
         """
+        if speed.entries([self.row(speed)]) > self.entries:
+            return 0.0
         if any(self._is_strided(one, speed) for one in below(self.blocks)):
             return 0.0
         parts = [*below(self.inside)]

@@ -93,6 +93,8 @@ class Answers:
     ) -> Answer:
         """Compare what is left of a result along directions with the formula's."""
         try:
+            if self._function.batch is not None:
+                raise Unfit("samples of a batch are compared by verify alone")
             if self._function.metrics and kind.name != "value":
                 raise Unfit("it is a vector of another inner product")
             found = [*measured(self._known(), kind, order, self._on, ROWS, result)]

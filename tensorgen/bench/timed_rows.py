@@ -26,6 +26,7 @@ from tensorgen.bench.twin_derivatives import Twins
 from tensorgen.calculus.kinds import Kind
 from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.lang import ElaboratedFunction, requested
+from tensorgen.plans.batches import function_over
 from tensorgen.verify.cases import Case
 from tensorgen.verify.emitted_calls import Arguments
 from tensorgen.verify.reference import Unfit
@@ -104,16 +105,17 @@ class Bench:
         function: ElaboratedFunction,
         asked: Sequence[tuple[Kind, tuple[str, ...], Subject]],
     ) -> list[Row]:
-        chosen = None
+        program, chosen = self._program, None
+        called = function_over(program.graph, function, program.inputs)
         if self._data is not None:
-            chosen = given_point(function, self._program, self._data)
-        sizes = chosen.sizes if chosen else sizes_of(function, self._sizes)
+            chosen = given_point(called, program, self._data)
+        sizes = chosen.sizes if chosen else sizes_of(called, self._sizes)
         rows = [self._row(subject, sizes) for _, _, subject in asked]
         fitting = [k for k, row in enumerate(rows) if not row.reason]
         if not fitting:
             return rows
         try:
-            case = chosen or self._point(function, sizes)
+            case = chosen or self._point(called, sizes)
         except (Unfit, ValueError) as error:
             for k in fitting:
                 rows[k].reason = str(error)
@@ -128,7 +130,7 @@ class Bench:
         for k in fitting:
             kind, order, _ = asked[k]
             self._watch(f"timing {rows[k].function}")
-            given, more = call_of(function, kind, case)
+            given, more = call_of(called, kind, case)
             self._time(rows[k], kind, order, given, more, answers, twins)
         return rows
 

@@ -40,6 +40,9 @@ class Twins:
             for name, value in case.values.items()
             if name not in self._wrt
         }
+        self._batch = {x.name for x in function.arguments if x.batch is not None}
+        size = function.batch
+        self._samples = 1 if size is None else size.value(case.sizes)
         self._shape = self._twin.lengths(function.node.dims)
         self._largest = max(
             int(np.prod(self._twin.lengths(node.dims), dtype=int))
@@ -54,7 +57,7 @@ class Twins:
         import jax
 
         self._fits(kind)
-        function = jax.jit(self._function(kind))
+        function = jax.jit(self._of_all(self._function(kind), kind))
         more = [jax.numpy.asarray(x) for x in given.values()]
         along: Any = more
         if kind.argument == "direction":
@@ -67,8 +70,29 @@ class Twins:
 
         return run
 
+    def _of_all(self, of_one: Value, kind: Kind) -> Value:
+        """What computes a kind, for each sample of a batch."""
+        import jax
+
+        if not self._batch:
+            return of_one
+        x, data = (
+            {name: 0 if name in self._batch else None for name in given}
+            for given in (self._x, self._data)
+        )
+        along: Any = {"direction": x, "cotangent": 0}.get(kind.argument)
+        found: Value = jax.vmap(of_one, (x, data, along))
+        return found
+
+    def _variables(self) -> int:
+        """How many numbers a sample is differentiated by."""
+        return sum(
+            x.size // (self._samples if name in self._batch else 1)
+            for name, x in self._x.items()
+        )
+
     def _fits(self, kind: Kind) -> None:
-        variables = sum(int(np.prod(x.shape, dtype=int)) for x in self._x.values())
+        variables = self._variables()
         outputs = int(np.prod(self._shape, dtype=int))
         # A tangent of each value for each column, all at once: that is how JAX does it.
         columns = self._largest * variables
@@ -78,7 +102,8 @@ class Twins:
         }
         order = {"jacobian": 1, "dense_jacobian": 1, "hessian": 2, "dense_hessian": 2}
         for part in kind.plain_parts:
-            if numbers.get(order.get(part.name, 0), 0) > LARGEST:
+            most = LARGEST // max(self._samples, 1)
+            if numbers.get(order.get(part.name, 0), 0) > most:
                 raise NoTwinError("its derivative is too large to be stored dense")
 
     def _value(self, x: Any, data: Any) -> Array:
@@ -89,7 +114,7 @@ class Twins:
         import jax
 
         value = self._value
-        wide = sum(x.size for x in self._x.values()) > np.prod(self._shape, dtype=int)
+        wide = self._variables() > np.prod(self._shape, dtype=int)
         jacobian = (jax.jacrev if wide else jax.jacfwd)(value)
 
         def hvp(x: Any, data: Any, d: Any) -> Any:

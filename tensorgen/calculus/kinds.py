@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations_with_replacement
 from typing import Literal
 
@@ -310,6 +311,17 @@ ROWS = (
 """All kinds, in the order in which they are emitted."""
 
 KINDS = {row.name: row for row in ROWS}
+
+
+@cache
+def by_sample(kind: Kind) -> Kind:
+    """Return the kind of what a kind gives for each sample of a batch: arrays."""
+    before, parts = (tuple(map(by_sample, x)) for x in (kind.lead, kind.beside))
+    if not kind.holder and before == kind.lead and parts == kind.beside:
+        return kind
+    return replace(kind, holder="", returns="{shape}", lead=before, beside=parts)
+
+
 METHODS = tuple(row for row in ROWS if row.method)
 """The methods of a problem, in the order in which they are usually called."""
 

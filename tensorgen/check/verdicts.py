@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.arrays.printer import Printer
+from tensorgen.check.batches import Batch
 from tensorgen.check.class_methods import Methods
 from tensorgen.check.kernel_calls import callable_kernel
 from tensorgen.check.meaning import MOST_ENTRIES, Meaning, TooLarge
@@ -74,7 +75,8 @@ class Claim:
     that the function refuses if they are negative, `place` is where the spec asks for
     it. What the bodies `before` return under its name is known to those that follow;
     they may call what finds the unknowns that `others` solve for. The body may call
-    what is `private`. Arguments that earlier pieces make are what is `composed`.
+    what is `private`. Arguments that earlier pieces make are what is `composed`. Of a
+    `batch`, the nodes are stated of one sample.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Claim:
     others: Sequence[Node] = ()
     private: Sequence[Private] = ()
     composed: Composition | None = None
+    batch: Batch | None = None
 
 
 @dataclass
@@ -261,6 +264,8 @@ class _Judge:
         return None if None in told else all(told)
 
     def _stated(self, claim: Claim, point: Point) -> list[Array]:
+        if claim.batch is not None:
+            return claim.batch.stated(point, claim.stated)
         return [point.field.of(point.meaning.of(x)) for x in claim.stated]
 
     def _pairs(

@@ -139,6 +139,7 @@ def _named(here: Cursor, spec: Spec) -> Iterator[Proposal]:
     match here.path:
         case (
             ("inputs", _, "[]" | "index")
+            | ("inputs", _, "batch", *_)
             | (_, _, "shape", *_)
             | ("external", _, "args", _, *_)
             | ("unknowns", _, "of", _, *_)

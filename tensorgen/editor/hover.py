@@ -109,6 +109,8 @@ def input_told(given: InputSpec) -> str:
         words.append(f"integers from 0 to {given.index - 1}")
     if given.default is not None:
         words.append(f"by default {float(given.default):g}")
+    if given.batch is not None:
+        words.append(f"a sample a row, {given.batch} in all")
     lines = [f"**{given.name}**: {', '.join(words)}"]
     return "\n\n".join([*lines, given.doc] if given.doc else lines)
 

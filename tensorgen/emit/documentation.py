@@ -79,14 +79,20 @@ def function_docstring(function: Function, told: Told | None = None) -> str:
     told = told or Told(function.name)
     doc = told.new([function.doc] if function.doc else [])
     formulas = told.new(function.formula)
+    of_one = ["Of one sample:"] * bool(formulas and function.over)
     elsewhere = told.first not in (function.name, function.function)
-    formulas += told.new(function.derivatives)
+    derivatives = told.new(function.derivatives)
+    of_all = ["Of all samples:"] * bool(of_one and derivatives)
+    if not of_all:
+        formulas += derivatives
+        derivatives = []
     more = f"Formulas: `tensorgen explain SPEC {function.name}`"
     stated = f"`{function.function}` is stated in `{told.first}`."
     return docstring(
         [summary(function)],
         [row for text in doc for row in paragraph(text)],
-        [row for text in formulas for row in equation(text)],
+        [*of_one, *(row for text in formulas for row in equation(text))],
+        [*of_all, *(row for text in derivatives for row in equation(text))],
         [
             *[stated] * (elsewhere and bool(function.formula)),
             *[more] * function.more,
@@ -108,6 +114,8 @@ def summary(function: Function) -> str:
             k=len(function.order),
             order=_listing(function.order),
         )
+        if function.over is not None:
+            text = f"{text[:-1]}, by sample."
         if len(text) + len('    """') <= WIDTH:
             break
     return text

@@ -251,7 +251,8 @@ class Function:
     `calls`: its body returns the parts that callers get. Sizes that are `compared` are
     `refused` by some lines. What is `undivided` is the same without the parts of
     matrices, for where these cancel. What a function returns in a place is `within`:
-    its name is called instead of what the body says.
+    its name is called instead of what the body says. The first axis of what is
+    returned may be `over` the samples of a batch.
     """
 
     function: str
@@ -275,6 +276,7 @@ class Function:
     compared: tuple[str, ...] = ()
     undivided: Function | None = None
     within: tuple[str, int] | None = None
+    over: Dim | None = None
 
     def of_part(self, part: Kind) -> list[tuple[str, Function]]:
         """Return the results that have a part of what is returned, by their names.
@@ -315,8 +317,15 @@ class Function:
 
     def block_dims(self, kind: Kind, block: Sequence[str]) -> tuple[Dim, ...]:
         """Return the dims of a derivative of some kind by the inputs of a block."""
-        own = () if kind.argument == "cotangent" else self.dims
-        return own + tuple(d for x in block for d in self.parameter(x).dims)
+        own = self.dims
+        if kind.argument == "cotangent":
+            own = () if self.over is None else (self.over,)
+        return own + tuple(d for x in block for d in self.sample_dims(x))
+
+    def sample_dims(self, name: str) -> tuple[Dim, ...]:
+        """Return the dims of an argument, of one sample if it has all of a batch."""
+        dims = self.parameter(name).dims
+        return dims[1:] if dims and dims[0] == self.over else dims
 
     def parameter(self, name: str) -> Parameter:
         """Return the argument of that name."""

@@ -100,7 +100,8 @@ def fields(function: Function, kind: Kind) -> Fields | None:
     )
     name = kind.tuple_name(function.function)
     own = tuple(zip(function.wrt, types, strict=True))
-    return Fields(name, function.function, _WORDS[kind.bundle], own)
+    words = _WORDS if function.over is None else _WORDS_BY_SAMPLE
+    return Fields(name, function.function, words[kind.bundle], own)
 
 
 def result_fields(function: Function, kind: Kind) -> Fields | None:
@@ -136,6 +137,13 @@ _WORDS = {
     "Cotangents": "The derivative weighted by a cotangent, for each input.",
     "Jacobian": "The Jacobians with respect to each input.",
     "DenseJacobian": "The Jacobians with respect to each input, as arrays.",
+}
+
+_WORDS_BY_SAMPLE = {
+    "Gradient": "By each input, a gradient or the like of each sample.",
+    "Cotangents": "By each input, the derivative of each sample times its cotangent.",
+    "Jacobian": "By each input, the Jacobian of each sample.",
+    "DenseJacobian": "By each input, the Jacobian of each sample.",
 }
 
 
@@ -261,8 +269,8 @@ def _returned(
         for part in kind.lead
     ]
     if kind.by == "pair" and len(function.wrt) > 1 and not kind.holder:
-        lines, made = _dense_blocks(function)
-        return lines, [made]
+        lines, made = _dense_blocks(function, [*values])
+        return lines, [*lead, made]
     own = objects(function) if kind.holder else tuple(values)
     if kind.by == "all":
         items = (
@@ -345,11 +353,11 @@ def _derivative(name: str, function: Function, block: int, axes: object) -> str:
     return f"{name}({values[0]}, {axes})"
 
 
-def _dense_blocks(function: Function) -> tuple[list[str], str]:
+def _dense_blocks(function: Function, values: Sequence[str]) -> tuple[list[str], str]:
     """Return all ordered pairs, those below the diagonal transposed from above."""
     lines: list[str] = []
     entries = {}
-    for (a, b), value in zip(function.blocks, function.body.returns, strict=True):
+    for (a, b), value in zip(function.blocks, values, strict=True):
         turned = _transposition(function, a, b)
         if a != b and not value.isidentifier():
             name = _fresh(f"{function.function}_{a}_{b}", function)
@@ -366,8 +374,8 @@ def _dense_blocks(function: Function) -> tuple[list[str], str]:
 def _transposition(function: Function, a: str, b: str) -> str:
     """Return the method call that swaps the axes of a with those of b."""
     first = len(function.dims)
-    middle = first + len(function.parameter(a).dims)
-    last = middle + len(function.parameter(b).dims)
+    middle = first + len(function.sample_dims(a))
+    last = middle + len(function.sample_dims(b))
     order = [*range(first), *range(middle, last), *range(first, middle)]
     if order == sorted(order):
         return ""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tensorgen.errors import Faults, Text
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node
+from tensorgen.lang.batches import check_one_sample
 from tensorgen.lang.elaborated_problem import Between, ElaboratedProblem
 from tensorgen.lang.index_forms import Index
 from tensorgen.lang.moved_optimum import moved_optimum
@@ -52,6 +53,8 @@ def elaborate_problem(
         if value is not None
     ]
     _check_parameters(session.faults, problem, record)
+    read = [x for x in spec.inputs if x.name in record.inputs]
+    check_one_sample(session.faults, "a problem", problem.objective, read)
     if session.faults or objective is None:
         return None
     graph, unknowns = session.graph, [x.node for x in variables]
@@ -66,7 +69,7 @@ def elaborate_problem(
         tuple(variables),
         tuple(replace(c, node=guarded(c.node)) for c in constraints),
         (
-            *(x for i in spec.inputs if i.name in record.inputs for x in i.parts),
+            *(x for i in read for x in i.parts),
             *(x for x in solved if x.name in record.unknowns),
         ),
         {f.name: f for f in spec.functions},

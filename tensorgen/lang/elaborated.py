@@ -13,7 +13,9 @@ from tensorgen.calculus.kinds import (
     VALUE,
     Kind,
     all_emitted,
+    by_sample,
 )
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.effort import CUT, Effort
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.operators.functions.array import SizeCheck
@@ -43,7 +45,8 @@ class ElaboratedFunction:
     `sizes`, dims that it uses: they are arguments too. Of several `results`, each is a
     function with the same arguments, and the node is that of the first. `metrics` has
     the matrices of inner products by the names of variables, and by its own name that
-    of its values.
+    of its values. Where arguments have a `batch`, all of this is of one sample, but for
+    a function that is `over` a batch.
     """
 
     spec: FunctionSpec
@@ -55,6 +58,12 @@ class ElaboratedFunction:
     sizes: tuple[str, ...] = ()
     results: tuple[ElaboratedFunction, ...] = ()
     metrics: Mapping[str, Node] = field(default_factory=dict)
+    over: Dim | None = None
+
+    @property
+    def batch(self) -> Dim | None:
+        """The number of samples, if any argument has one for each."""
+        return next((x.batch for x in self.arguments if x.batch is not None), None)
 
     @property
     def alone(self) -> dict[str, ElaboratedFunction]:
@@ -109,4 +118,7 @@ def requested(function: ElaboratedFunction) -> list[tuple[Kind, tuple[str, ...]]
         kinds = [VALUE, *first] if spec.wrt else [VALUE]
     by_name = [kind for kind in all_emitted(kinds) if kind is not PROBLEM]
     higher = [(emit.kind, emit.inputs) for emit in spec.emit if emit.inputs]
-    return [*((kind, ()) for kind in by_name if not kind.is_higher), *higher]
+    found = [*((kind, ()) for kind in by_name if not kind.is_higher), *higher]
+    if function.batch is None:
+        return found
+    return [(by_sample(kind), order) for kind, order in found]

@@ -44,7 +44,8 @@ MEANT = {
         for x, y in (s.split("=") for s in _CALLED.split())
     },
     **dict.fromkeys(("scan", "fori_loop", "while_loop"), _STEPS),
-    **dict.fromkeys(("vmap", "map", "vectorize", "meshgrid"), _INDICES),
+    "vmap": f"{_INDICES}; or inputs have a batch: x: {{shape: [n], batch: [B]}}",
+    **dict.fromkeys(("map", "vectorize", "meshgrid"), _INDICES),
     **dict.fromkeys(("apply_along_axis", "fromfunction", "frompyfunc"), _INDICES),
     **dict.fromkeys(("fft", "rfft"), _FOURIER),
     **dict.fromkeys(("ifft", "irfft"), _INVERSE_FOURIER),

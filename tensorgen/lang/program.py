@@ -14,6 +14,7 @@ from tensorgen.ir.effort import READING, Effort
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.index_text import subscript
 from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
+from tensorgen.lang.batches import check_batch, check_one_sample
 from tensorgen.lang.choose_checkpoints import Unit, checkpointed
 from tensorgen.lang.declare_externals import declare, externals_of
 from tensorgen.lang.elaborate_problem import elaborate_problem
@@ -143,16 +144,19 @@ def elaborate(
             continue
         if function is not None:
             found[name] = function
+    for own in solved.values():
+        of, read = own.spec.given.name_text, own.step.arguments
+        check_one_sample(faults, f"the unknown '{of}'", of, read)
     given = [x.spec.given for x in solved.values()]
     problem = elaborate_problem(session, spec, things, inputs, given)
     faults.raise_if_any()
     functions = tuple(found[function.name] for function in spec.functions)
     unknowns = tuple(x for own in solved.values() for x in own.used)
-    for own in (x.spec.given for x in unknowns):
-        inputs[own.name] = graph.input(own.name, own.shape)
+    for x in (own.spec.given for own in unknowns):
+        inputs[x.name] = graph.input(x.name, x.shape)
     moved = problem.moved if problem else None
-    for own in moved.multipliers if moved else ():
-        inputs[own.name] = graph.input(own.name, own.shape)
+    for multiplier in moved.multipliers if moved else ():
+        inputs[multiplier.name] = graph.input(multiplier.name, multiplier.shape)
     told = tuple(session.remarks)
     return Program(spec, graph, inputs, functions, unknowns, problem, told)
 
@@ -359,6 +363,8 @@ def _function(
     wanted = (*shown, *(s for x in unknown for s in x.sizes))
     sizes = tuple(dict.fromkeys(wanted))
     check_emit(session.faults, function, arrays)
+    if not check_batch(session.faults, function, arguments, record, nodes, inputs):
+        return thing, None
     for value in arrays:
         check_axes(session.faults, function, value, arguments)
         name, place = f"'{function.name}'", function.name_text

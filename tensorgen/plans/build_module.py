@@ -333,6 +333,7 @@ class ModuleBuilder:
             text_of(function),
             order=planned.order,
             holders=holders,
+            over=function.over,
         )
 
     def told(self, function: Function, made: Made, lead: Made | None) -> Function:

@@ -72,7 +72,8 @@ def claims(
         at, holders = planned.source.spec.name_text.span(), own.holders if own else ()
         told = body, parameters, holders, stated, tensors, inputs, at, checks
         private = own.calls if own else ()
-        return Claim(name, *told, private=private, composed=planned.composed)
+        rest = planned.composed, planned.batch
+        return Claim(name, *told, (), (), private, *rest)
 
     def forms(
         name: str, planned: PlannedFunction, function: Function

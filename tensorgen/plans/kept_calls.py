@@ -34,7 +34,7 @@ def beside_calls(
         return found
     program = with_calls(spec, graph)
     for k, function in enumerate(program.generated if program else ()):
-        if program and called_often(graph, function.node):
+        if program and not function.batch and called_often(graph, function.node):
             planner = Planner(graph, spec, program, function, mode)
             found[k] = [_beside(planner, plain) for plain in plans[k]]
     return found

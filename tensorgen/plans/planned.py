@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tensorgen.calculus.kinds import Blocks, Kind, camel
-from tensorgen.check import Composition
+from tensorgen.check import Batch, Composition
 from tensorgen.emit.interface import Parameter
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
@@ -41,7 +41,8 @@ class PlannedFunction:
     its parts and these cancel, which no size says, it is computed as `undivided`. A
     `piece` of another function may read what earlier pieces made, `handed` on to it by
     name; what is `composed` of all of them is stated of the function itself.
-    Definitions stay calls in what is `kept`, if anything is.
+    Definitions stay calls in what is `kept`, if anything is. Over a `batch`, what is
+    stated is of one sample, and all else of all samples.
     """
 
     source: ElaboratedFunction
@@ -63,6 +64,7 @@ class PlannedFunction:
     composed: Composition | None = None
     undivided: PlannedFunction | None = None
     kept: PlannedFunction | None = None
+    batch: Batch | None = None
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from tensorgen.calculus.kinds import ROWS, VALUE, Kind
 from tensorgen.calculus.metrics import metrics
 from tensorgen.calculus.requests import Mode, Request
+from tensorgen.check import Batch
 from tensorgen.emit.interface import Parameter, counted
 from tensorgen.errors import fail
 from tensorgen.ir.dims import Dim
@@ -28,6 +29,7 @@ from tensorgen.passes.cost import CostModel
 from tensorgen.passes.matrices.join_entries import filled_in
 from tensorgen.passes.optimise import candidates
 from tensorgen.passes.steps.at_ends import at_ends
+from tensorgen.plans.batches import batch_of, function_over, over
 from tensorgen.plans.invert_low_rank import Parts, invert_low_rank
 from tensorgen.plans.parameters import Parameters
 from tensorgen.plans.planned import OtherPlan, PlannedFunction
@@ -64,6 +66,7 @@ class Planner:
         Matrices are inverted `by_parts` where that pays.
         """
         self.graph, self.function = graph, function
+        by_parts = by_parts and function.batch is None
         self.mode: Mode = mode
         self.told: Callable[[Law, Plan, Plan], None] | None = None
         self.result = result
@@ -174,13 +177,34 @@ class Planner:
         dims = (dim for shape in self._shapes for dim in shape)
         alone = (dim for dim in dims if dim.degree == 1)
         known = {x for d in alone for x in d.symbols if d == Dim.symbol(x)}
-        own = (self.parameters.of(x, VALUE) for x in self.function.arguments)
+        own = (self.parameters.of(x, VALUE) for x in self.source.arguments)
         return frozenset(known.union(counted(own), self.function.sizes))
+
+    @cached_property
+    def batch(self) -> Batch | None:
+        """The samples of its arguments, if they have any."""
+        size = self.function.batch
+        if size is None:
+            return None
+        given = [x for x in self.function.arguments if x.batch is not None]
+        samples = [self.inputs[x.name] for x in given]
+        return batch_of(self.graph, size, samples, self.request)
+
+    @cached_property
+    def source(self) -> ElaboratedFunction:
+        """The function as it is in code: of all samples, where it has a batch."""
+        return function_over(self.graph, self.function, self.inputs)
+
+    def _over_batch(self, nodes: Sequence[Node]) -> list[Node]:
+        """What is stated of one sample, for all samples."""
+        if self.batch is None:
+            return [*nodes]
+        return over(self.graph, self.batch, nodes, self.function.spec.name_text)
 
     @property
     def _shapes(self) -> list[tuple[Dim, ...]]:
         """The shapes of the arguments, those of sparse matrices too."""
-        given = self.function.arguments
+        given = self.source.arguments
         whole = dict.fromkeys(x.of for x in given if x.of is not None)
         return [x.shape for x in (*whole, *given)]
 
@@ -196,6 +220,7 @@ class Planner:
             for p in owners
         ):
             stated = joined_ways(shares, written=True)
+        ways = [self._over_batch(way) for way in ways]
         first = sum(share.lead for share in shares)
         tensors = range(first, len(ways[0])) if kind.holder else range(0)
         if kind.holder and kind.beside:
@@ -231,7 +256,7 @@ class Planner:
         public = kind.public_name(self.function.spec.name, order)
         filled = self.check(public, plan.roots)
         planned = PlannedFunction(
-            self.function,
+            self.source,
             kind,
             self.wrt,
             tuple(self._parameters(kind)),
@@ -243,23 +268,25 @@ class Planner:
             tuple(others),
             self.unpromised if kind is VALUE else (),
             filled=filled,
+            batch=self.batch,
         )
         return replace(planned, members=members_of(shares, planned))
 
     def _parameters(self, kind: Kind) -> list[Parameter]:
         """The arguments of a function of some kind."""
-        found = [self.parameters.of(x, kind) for x in self.function.arguments]
+        found = [self.parameters.of(x, kind) for x in self.source.arguments]
         if kind.argument == "direction":
+            shapes = {x.name: x.shape for x in self.source.arguments}
             found += [
-                Parameter("d" + n, x.dims, f"direction in {n}", role="direction")
-                for n, x in zip(self.wrt, self.request.variables, strict=True)
+                Parameter("d" + n, shapes[n], f"direction in {n}", role="direction")
+                for n in self.wrt
             ]
         elif kind.argument:
             name = self.function.spec.name
             for own in self.results or (self,):
                 of = ".".join([name, *[own.result] * bool(own.result)])
                 ct = "_".join(["ct", *[own.result] * bool(own.result)])
-                dims = own.function.node.dims
+                dims = own.source.node.dims
                 found.append(self.parameters.cotangent(ct, dims, of))
         return [*found, *(Parameter(s, (), role="size") for s in self.function.sizes)]
 

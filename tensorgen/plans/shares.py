@@ -36,6 +36,11 @@ class Planner(Protocol):
     written: Request
 
     @property
+    def source(self) -> ElaboratedFunction:
+        """The function as it is in code."""
+        ...
+
+    @property
     def results(self) -> Sequence[Planner]:
         """The planners of the results."""
         ...
@@ -133,7 +138,7 @@ def members_of(shares: Sequence[Share], planned: PlannedFunction) -> tuple[Membe
         held = range(share.lead, len(places)) if share.kind.holder else range(0)
         alone = replace(
             planned,
-            source=share.planner.function,
+            source=share.planner.source,
             kind=share.kind,
             plan=planned.plan.at(places),
             root_names=tuple(planned.root_names[k] for k in places),

@@ -15,6 +15,7 @@ import numpy as np
 
 from tensorgen.calculus.kinds import Kind
 from tensorgen.lang import ElaboratedFunction, requested
+from tensorgen.plans.batches import function_over
 from tensorgen.verify import Subject, Verification
 from tensorgen.verify.cases import Sizes, case
 from tensorgen.verify.emitted_calls import arguments
@@ -45,7 +46,9 @@ class Timed:
 def timed(known: Verification, subject: Subject) -> Iterator[Timed]:
     """Call all that a module emits, and yield how long each takes."""
     hints = {name: size for name, size in known.spec.hints if size is not None}
-    for function in known.program.generated:
+    program = known.program
+    for own in program.generated:
+        function = function_over(program.graph, own, program.inputs)
         sizes = _sizes(function, hints)
         told = ", ".join(f"{name} = {size:,}" for name, size in sizes.items())
         for kind, order in requested(function):

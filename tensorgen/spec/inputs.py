@@ -7,6 +7,7 @@ from fractions import Fraction
 from tensorgen.errors import Faults, Text, suggest
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.symmetric_axes import promised
+from tensorgen.spec.batches import check_samples, read_batch
 from tensorgen.spec.exact_numbers import read_number
 from tensorgen.spec.fields import (
     Field,
@@ -21,7 +22,7 @@ from tensorgen.spec.names import Namespace, check_name
 from tensorgen.spec.shapes import LARGEST, Dims, read_shape, read_size
 from tensorgen.spec.yaml_nodes import Listing, Mapping, Node, Scalar, describe
 
-_KEYS = ("shape", "doc", "default", "index", "sparse", *PROPERTIES)
+_KEYS = ("shape", "doc", "default", "index", "sparse", "batch", *PROPERTIES)
 _YES = ("true", "True", "yes", "on")
 _NO = ("false", "False", "no", "off")
 _IMPLIED = {"spd": "symmetric", "positive": "nonnegative"}
@@ -96,6 +97,7 @@ def read_inputs(
                 end = own.removeprefix(found.name)
                 what = f"the {end[1:].replace('_', ' ')} of '{entry.key}'"
                 names.claim(entry.key.extended(end), what)
+    check_samples(inputs, faults)
     return tuple(inputs)
 
 
@@ -119,9 +121,9 @@ def _input(entry: Field, dims: Dims, faults: Faults) -> InputSpec:
     default = _default(fields, name, shape, faults)
     doc = read_doc(fields.get("doc"), faults)
     sparse = _is_sparse(fields, name, shape, faults)
-    return InputSpec(
-        name.value, name, shape or (), doc, default, properties, index, sparse
-    )
+    batch = read_batch(fields, sparse, dims, faults)
+    known = doc, default, properties, index, sparse
+    return InputSpec(name.value, name, shape or (), *known, batch=batch)
 
 
 def _is_sparse(

@@ -49,7 +49,8 @@ class InputSpec:
     What a sparse matrix is to the stages after is its `parts`, which are `of` it: its
     entries, where they stand, and the pairs of entries that one row or column has,
     those of places at which the index array `pairs` is the same. An `unknown` is found
-    where it is not given.
+    where it is not given. Of what has a `batch`, a size, callers give an array with one
+    axis more in front: `shape` is that of one sample.
     """
 
     name: str
@@ -63,6 +64,7 @@ class InputSpec:
     of: InputSpec | None = None
     pairs: str | None = None
     unknown: bool = False
+    batch: Dim | None = None
 
     @property
     def parts(self) -> tuple[InputSpec, ...]:

@@ -6,6 +6,7 @@ import re
 from pathlib import PurePath
 
 from tensorgen.errors import Faults, Source, Span, Text, fail, suggest
+from tensorgen.spec.batches import check_no_batch
 from tensorgen.spec.blocks import read_blocks
 from tensorgen.spec.check import check_names, claim_definitions
 from tensorgen.spec.clauses import read_clauses
@@ -80,6 +81,8 @@ def _read_sections(
     backends = _backends(fields.get("backends"), faults)
     problem = read_problem(fields.get("problem"), module, by_name, functions, faults)
     blocks = read_blocks(fields.get("blocks"), dims, inputs, functions, faults)
+    if blocks is not None:
+        check_no_batch(blocks.size_text, inputs, faults)
     check_names(dims, definitions, functions, names, problem)
     all_hints = tuple((in_code(name), hints.get(name)) for name in dims)
     return Spec(

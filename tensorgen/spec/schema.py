@@ -168,6 +168,10 @@ _INPUT = _mapping(
             "An array of integers from 0 to this size - 1.", type=["string", "integer"]
         ),
         "sparse": _told("A sparse matrix of SciPy, or of CuPy.", **_TRUE),
+        "batch": _told(
+            "The size of an axis in front: functions are of one sample, code of all.",
+            **_one_or_more({"type": "string", "pattern": NAME}),
+        ),
         "symmetric": _told(
             "A promise: equal to its transpose; or, along which axes it is symmetric.",
             anyOf=[_TRUE, {"const": "all"}, _AXES, {"type": "array", "items": _AXES}],

@@ -367,7 +367,9 @@ def given_case(inputs: Sequence[InputSpec], data: Mapping[str, Array]) -> Case:
             raise ValueError(f"the data have no '{given.name}'")
         found, axes = values.get(given.name), len(given.shape)
         if found is not None and found.ndim != axes:
-            raise ValueError(f"'{given.name}' has {found.ndim} axes, and not {axes}")
+            told = f"'{given.name}' has {found.ndim} axes, and not {axes}"
+            told += ": give one sample of the batch" if given.batch is not None else ""
+            raise ValueError(told)
     pairs = [(x.shape, values[x.name].shape) for x in inputs if x.name in values]
     named = {k: int(x) for k, x in data.items() if k not in values and np.ndim(x) == 0}
     try:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorgen.calculus.kinds import Kind
+from tensorgen.calculus.kinds import KINDS, Kind
 from tensorgen.verify.emitted_calls import Arguments, arguments
 from tensorgen.verify.exact import DIGITS
 from tensorgen.verify.findings import Measure
-from tensorgen.verify.object_claims import hessian, jacobian, of_shape, tensor
+from tensorgen.verify.object_claims import array, hessian, jacobian, of_shape, tensor
 from tensorgen.verify.points import Point, looks
 from tensorgen.verify.reference import HIGHEST, Known, Reference
 from tensorgen.verify.verified_modules import Subject
@@ -107,7 +107,7 @@ def called(point: Point, kind: Kind, look: int = 0) -> Arguments:
 
 
 def _of_part(whole: Part, rows: Rows) -> Iterator[Measure]:
-    measured = rows[whole.kind.name]
+    measured = rows[_row(whole.kind)]
     if whole.kind.argument == "cotangent":
         yield from measured(whole)
         return
@@ -117,6 +117,12 @@ def _of_part(whole: Part, rows: Rows) -> Iterator[Measure]:
             got, code = getattr(whole.got, name), f"{whole.code}.{name}"
             part = replace(part, got=got, code=code)
         yield from measured(part)
+
+
+def _row(kind: Kind) -> str:
+    """The row of a kind: of a sample, derivatives are arrays, and no objects."""
+    dense = f"dense_{kind.name}"
+    return dense if not kind.holder and dense in KINDS else kind.name
 
 
 def _value(part: Part) -> Iterator[Measure]:
@@ -281,9 +287,11 @@ def _higher(part: Part) -> Iterator[Measure]:
         own = [
             part.reference.parts(d)[x] for d, x in zip(directions, names, strict=True)
         ]
-        yield from tensor(
-            got, code, known, own, part.reference.value.shape, part.subject
-        )
+        shape = part.reference.value.shape
+        if part.kind.holder:
+            yield from tensor(got, code, known, own, shape, part.subject)
+        else:
+            yield from array(part.array(got), code, known, own, shape)
 
 
 def _only(part: Part, name: str, k: int) -> Array:

@@ -214,6 +214,31 @@ def jacobian(
     yield from _same(j, code, own, d, u, on)
 
 
+def array(
+    dense: Array,
+    code: str,
+    known: Known | None,
+    directions: Sequence[Array],
+    lead: tuple[int, ...],
+) -> Iterator[Measure]:
+    """Measure all entries of a derivative of higher order, along a direction a place.
+
+    Of one whose value is not known there its shape alone.
+    """
+    shape = (*lead, *(side for d in directions for side in d.shape))
+    if dense.shape != shape:
+        yield of_shape(dense, shape, f"{code}.shape")
+        return
+    found, text = dense, code
+    given = {f"d{k + 1}": d for k, d in enumerate(directions)}
+    for name, d in reversed(given.items()):
+        found = np.tensordot(found, d, d.ndim)
+        text = f"np.tensordot({text}, {name}, {d.ndim})"
+    if known is not None:
+        wanted = Known(known.value.reshape(lead), known.error)
+        yield Measure("dense", DIFFERENCES, found, wanted, HIGHER, text, given)
+
+
 def tensor(
     t: Any,
     code: str,
@@ -227,18 +252,13 @@ def tensor(
     Where it is not known what that is, it is compared with itself alone.
     """
     dense = on.numbers(t.dense())
-    shape = (*lead, *(side for d in directions for side in d.shape))
-    if dense.shape != shape:
-        yield of_shape(dense, shape, f"{code}.dense().shape")
+    yield from array(dense, f"{code}.dense()", known, directions, lead)
+    if dense.shape != (*lead, *(side for d in directions for side in d.shape)):
         return
-    found, text = dense, f"{code}.dense()"
     given = {f"d{k + 1}": d for k, d in enumerate(directions)}
-    for name, d in reversed(given.items()):
+    found = dense
+    for d in reversed(directions):
         found = np.tensordot(found, d, d.ndim)
-        text = f"np.tensordot({text}, {name}, {d.ndim})"
-    if known is not None:
-        wanted = Known(known.value.reshape(lead), known.error)
-        yield Measure("dense", DIFFERENCES, found, wanted, HIGHER, text, given)
     got = on.numbers(t.contract(*map(on.array, directions)))
     how = f"{code}.contract({', '.join(given)})"
     yield Measure(

@@ -26,6 +26,7 @@ from tensorgen.verify.log import Log
 from tensorgen.verify.points import Point
 from tensorgen.verify.problem_claims import bound, data_of
 from tensorgen.verify.reference import HIGHEST, Known, NotFinite, TooLarge, Unfit
+from tensorgen.verify.samples import of_one_sample
 from tensorgen.verify.solutions import Solver, solvers
 from tensorgen.verify.verified_modules import Subject
 
@@ -116,7 +117,7 @@ class Verification:
 
     def verify(self, subject: Subject, only: str | None = None) -> list[Finding]:
         """Return what is found of a module."""
-        found = []
+        found, subject = [], of_one_sample(subject, self.program)
         for task in self.tasks(only):
             self._watch(f"verifying {task.name} of {subject.name}")
             found += self._verified(task, subject)
@@ -128,6 +129,7 @@ class Verification:
     def agreed(self, first: Subject, other: Subject, only: str | None) -> list[Finding]:
         """Return how far two modules differ in what they return."""
         found = []
+        first, other = (of_one_sample(x, self.program) for x in (first, other))
         for task in self.tasks(only):
             log = Log(task.name, other)
             try:

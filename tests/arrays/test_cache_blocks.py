@@ -350,3 +350,13 @@ functions:
     expected = tensorgen.load(plain).f_grad(*given)
     np.testing.assert_allclose(expected, [1, 0, 1, 1] * (3 / given[0]), rtol=1e-12)
     np.testing.assert_allclose(tensorgen.load(hinted).f_grad(*given), expected)
+
+
+def test_rows_that_fit_into_no_cache_are_no_blocks() -> None:
+    text = """
+dims: {B: 100000, n: 20, k: 10}
+inputs: {x: {shape: [n], batch: [B]}, W: [k, n]}
+functions:
+  f: {expr: sum(tanh(W @ x)**2), wrt: x, emit: [gradient]}
+"""
+    assert "_blocks(k" not in generate(HEAD + text)

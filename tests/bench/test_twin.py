@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from tensorgen.bench.twin import NoTwinError, Twin
+from tensorgen.bench.twin_derivatives import Twins
 from tensorgen.errors import Source
-from tensorgen.lang import ElaboratedFunction
+from tensorgen.lang import ElaboratedFunction, requested
 from tensorgen.spec.read import read_spec
 from tensorgen.verify import Verification
-from tensorgen.verify.cases import Sizes
+from tensorgen.verify.cases import Case, Sizes
 from tensorgen.verify.reference import Unfit
 from tests.sampled import sampled
 
@@ -105,3 +106,26 @@ def test_notation_means_the_same_in_jax() -> None:
     for function in own.program.functions:
         found = difference(function, own)
         assert found < 1e-10, function.spec.name
+
+
+def test_a_twin_over_a_batch_is_that_of_each_sample() -> None:
+    text = """tensorgen: 1
+inputs: {x: {shape: [n], batch: [B]}, w: [n]}
+functions: {f: {expr: exp(w @ x), wrt: [x, w], emit: [hessian, hvp, vjp]}}
+"""
+    verification = Verification(read_spec(Source("a.yaml", text)))
+    (function,) = verification.program.functions
+    rng = np.random.default_rng(0)
+    x, w, dx, dw, ct = (rng.normal(size=s) for s in ((4, 3), 3, (4, 3), 3, 4))
+    twins = Twins(function, Case({"n": 3, "B": 4}, {"x": x, "w": w}, "0"))
+    kinds = {kind.name: kind for kind, _ in requested(function)}
+    value = np.exp(x @ w)
+    wanted = value[:, None, None] * x[:, :, None] * x[:, None]
+    (found,) = twins.task(kinds["hessian"], {})()
+    np.testing.assert_allclose(found["w"]["w"], wanted)
+    (found,) = twins.task(kinds["hvp"], {"dx": dx, "dw": dw})()
+    slope = value * (x @ dw + dx @ w)
+    wanted = slope[:, None] * x + value[:, None] * dx
+    np.testing.assert_allclose(found["w"], wanted)
+    _, found = twins.task(kinds["vjp"], {"ct": ct})()
+    np.testing.assert_allclose(found["w"], (ct * value)[:, None] * x)

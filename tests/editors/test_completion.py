@@ -74,6 +74,8 @@ def test_in_expressions_names_that_are_seen_and_the_language(
         (SPEC + "backends: [|>", {"numpy", "cupy"}),
         (SPEC + "support: |>", {"inline", "shared"}),
         (SPEC + "blocks: |>", {"m", "n", "e"}),
+        (typed("{shape: [e],", "{batch: [|>], shape: [e],"), {"m", "n", "e"}),
+        (typed("{shape: [e],", "{batch: |>, shape: [e],"), {"m", "n", "e"}),
         (SPEC + "blocks: {m: {}, functions: [|>", {"both", "f", "g"}),
         (typed("positive: true", "positive: |>"), {"true", "false"}),
         (
@@ -81,7 +83,7 @@ def test_in_expressions_names_that_are_seen_and_the_language(
                 "x: {shape: [n], positive: true, |>doc".replace("|>", ""),
                 "x: {shape: [n], sp|>, doc",
             ),
-            {"default", "index", "sparse", "symmetric", "spd"}
+            {"default", "index", "sparse", "batch", "symmetric", "spd"}
             | {"positive", "nonnegative"},
         ),
         (typed("    wrt: x\n", "    w|>\n"), {"doc", "checkpoint", "wrt"}),

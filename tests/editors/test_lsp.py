@@ -65,6 +65,11 @@ def test_a_name_is_explained(word: str, shift: int, part: str) -> None:
     assert part in said(word, shift)
 
 
+def test_an_input_with_a_batch_is_of_one_sample() -> None:
+    text = SPEC.replace("positive: true", "batch: [s]")
+    assert "**x**: shape (n,), a sample a row, s in all" in said("x:", 0, text)
+
+
 def test_where_no_name_stands_nothing_is_said() -> None:
     assert said("# sum", 3) == said("= 2 *", 0) == said("emit", 0) == ""
 

@@ -167,6 +167,15 @@ functions:
   c[i]: sum(x[i + j] * h[j], j)
   f: {expr: sum(c**2), wrt: [x, h], emit: [value, gradient]}
 """,
+    "batch": """
+inputs: {x: {shape: [n], batch: [B]}, S: {shape: [n, n], spd: true, batch: [B]}, w: [n]}
+functions:
+  f:
+    expr: x @ solve(S, x) + exp(w @ x)
+    wrt: [x, w]
+    emit: [value, gradient, hessian]
+  g: {expr: tanh(w * x), wrt: [x, w], emit: [jacobian, jvp, vjp]}
+""",
     "special": """
 inputs: {x: [n], A: {shape: [n, n], spd: true}}
 functions:
@@ -176,7 +185,7 @@ functions:
 """,
 }
 
-BOTH = ("blocks", "numbers", "ridge", "logistic", "ratings", "band")
+BOTH = ("blocks", "numbers", "ridge", "logistic", "ratings", "band", "batch")
 """What is emitted for both libraries."""
 
 

@@ -168,7 +168,7 @@ class AllSteps:
                 return of_others(
                     self.graph,
                     node,
-                    (STEP, *range(node.order)),
+                    self._out(node),
                     [self._use(x, labels) for x, labels in refs_of(node)],
                     {**sizes_of(node), STEP: self.count},
                     map(self._constraint, constraints),
@@ -179,6 +179,10 @@ class AllSteps:
                 raise ValueError("a leaf is no place")
             case _:
                 assert_never(node)
+
+    def _out(self, node: Product | Sum | Map) -> tuple[object, ...]:
+        """The labels of the axes of what a node is at all steps."""
+        return STEP, *range(node.order)
 
     def _constraint(self, one: Constraint) -> Constraint:
         return one.over(lambda at: Lookup(*self._use(*at)))
