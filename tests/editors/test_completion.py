@@ -86,8 +86,8 @@ def test_in_expressions_names_that_are_seen_and_the_language(
             {"default", "index", "sparse", "batch", "symmetric", "spd"}
             | {"positive", "nonnegative"},
         ),
-        (typed("    wrt: x\n", "    w|>\n"), {"doc", "checkpoint", "wrt"}),
-        (typed("    wrt: x\n", "    |>\n"), {"doc", "checkpoint", "wrt"}),
+        (typed("    wrt: x\n", "    w|>\n"), {"doc", "checkpoint", "metric", "wrt"}),
+        (typed("    wrt: x\n", "    |>\n"), {"doc", "checkpoint", "metric", "wrt"}),
         (
             SPEC + "de|>",
             {"module", "doc", "external", "blocks", "backends", "support"},
