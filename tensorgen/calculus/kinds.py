@@ -203,6 +203,7 @@ DENSE_HESSIAN = Kind(
     requests.hessians,
     "hess",
     bundle="DenseHessian",
+    label="Hessian",
 )
 HVP = Kind(
     "hvp",

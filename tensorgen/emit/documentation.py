@@ -226,7 +226,8 @@ def _part(kind: Kind, function: Function, named: bool) -> list[str]:
         return [f"{kind.returns}, such as blocks[{names}]"]
     if kind.holder:
         return [f"{kind.returns}, over the inputs raveled and concatenated"]
-    return ["a dictionary from pairs of inputs, such as `('a', 'b')`, to arrays of"] + [
+    text = "a dictionary from pairs of inputs, such as `('a', 'b')`, to arrays of"
+    return [label + text] + [
         f"    ('{a}', '{b}'): {shape(a, b)}" for a in function.wrt for b in function.wrt
     ]
 
