@@ -199,7 +199,7 @@ def _result(function: Function) -> list[str]:
 
 def _part(kind: Kind, function: Function, named: bool) -> list[str]:
     """Describe what a kind returns, alone or beside others, whence it is `named`."""
-    label = f"{kind.label}: " if named and kind.label else ""
+    label = f"{kind.label}: " if named and kind.label and not kind.holder else ""
     if function.results:
         parts = [(x, _part(kind, f, False)) for x, f in function.of_part(kind)]
         if any(name for name, _ in parts):
