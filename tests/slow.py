@@ -2,7 +2,7 @@
 
     make test DURATIONS=1 > LOG
 
-`tests/slow.txt` lists those that took more than half a second by themselves: `make
+`tests/slow.txt` lists those that took more than 0.3 seconds by themselves: `make
 thorough` runs them, and `make test` does not, so that a person need not wait. The
 quickest of each file stays, and golden files do: what they show is what users get.
 """
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-SECONDS = 0.5
+SECONDS = 0.3
 SLOW = Path(__file__).with_name("slow.txt")
 STAY = ("tests/test_golden.py",)
 _TIMED = re.compile(r"\s*([\d.]+)s call +(\S.*?)\s*")

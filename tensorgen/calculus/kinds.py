@@ -190,6 +190,7 @@ HESSIAN = Kind(
     "hess",
     holder="Hessian",
     bundle="Hessian",
+    label="Hessian",
     returns="Hessian: an object with dense(), matvec(), solve() and more",
     scalar="emit dense_hessian",
     method="Return the Hessian.",
@@ -203,6 +204,7 @@ DENSE_HESSIAN = Kind(
     requests.hessians,
     "hess",
     bundle="DenseHessian",
+    label="Hessian",
 )
 HVP = Kind(
     "hvp",

@@ -199,7 +199,7 @@ def _result(function: Function) -> list[str]:
 
 def _part(kind: Kind, function: Function, named: bool) -> list[str]:
     """Describe what a kind returns, alone or beside others, whence it is `named`."""
-    label = f"{kind.label}: " if named and kind.label else ""
+    label = f"{kind.label}: " if named and kind.label and not kind.holder else ""
     if function.results:
         parts = [(x, _part(kind, f, False)) for x, f in function.of_part(kind)]
         if any(name for name, _ in parts):
@@ -226,7 +226,8 @@ def _part(kind: Kind, function: Function, named: bool) -> list[str]:
         return [f"{kind.returns}, such as blocks[{names}]"]
     if kind.holder:
         return [f"{kind.returns}, over the inputs raveled and concatenated"]
-    return ["a dictionary from pairs of inputs, such as `('a', 'b')`, to arrays of"] + [
+    text = "a dictionary from pairs of inputs, such as `('a', 'b')`, to arrays of"
+    return [label + text] + [
         f"    ('{a}', '{b}'): {shape(a, b)}" for a in function.wrt for b in function.wrt
     ]
 

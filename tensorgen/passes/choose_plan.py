@@ -45,8 +45,9 @@ def cheapest(
     """Return the plan to compute: that stores least, then that costs least.
 
     Of what costs about the same it is one that keeps the most quotients whole that the
-    user named, or one of clearly fewer operations, those that are `known` to other
-    functions apart: they read better.
+    user named, or one of clearly fewer operations: they read better. Those that are
+    `known` to other functions do not count then; the more a plan has of them, the more
+    it may cost.
     """
 
     plans = [plan for plan in plans if not plan.lost]
@@ -70,7 +71,9 @@ def cheapest(
         near = [k for k in near if whole[k] == max(whole.values())]
         best = min(near, key=prices.__getitem__)
     short = min(near, key=own.__getitem__)
-    if own[best] - own[short] >= (1 - SHARE_OF_LENGTH) * len(nodes[best]):
+    saved = (own[best] - own[short]) / len(nodes[best])
+    most = 1 + (GAIN_OF_LENGTH - 1) * (saved if known else 1)
+    if saved >= 1 - SHARE_OF_LENGTH and prices[short] <= most * prices[best]:
         best = short
     recall_names(context, plans[best].roots)
     return plans[best]

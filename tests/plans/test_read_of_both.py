@@ -1,6 +1,8 @@
-"""What takes as long with another result is read of both, as callers would."""
+"""What several results need is read of both, or computed once in one form."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
@@ -41,6 +43,20 @@ functions:
     emit: [value, gradient]
 """
 
+QUADRATURE = """
+tensorgen: 1
+inputs: {a: [J], b: [J], Y: [N, J], node: [Q], logw: [Q]}
+functions:
+  loss:
+    where: |
+      z[q, j] = a[j]*(node[q] - b[j])
+      right[q, j] = log_sigmoid(z[q, j])
+      ll[i, q] = sum(Y[i, j]*right[q, j] + (1 - Y[i, j])*log_sigmoid(-z[q, j]), j)
+    expr: -sum(logsumexp(ll + logw[None, :], axis=1))
+    wrt: [a, b]
+    emit: [value, gradient, hessian]
+"""
+
 
 def test_a_gradient_is_the_second_result_of_value_and_gradient() -> None:
     text = generate(LAYERS)
@@ -71,3 +87,10 @@ def test_what_callers_say_of_solutions_is_handed_on() -> None:
     module.f_grad(t, A, z, x=solved, check=True)
     with pytest.raises(ValueError, match="x"):
         module.f_grad(t, A, z, x=solved + 1, check=True)
+
+
+def test_what_all_read_is_computed_once_in_one_form() -> None:
+    text = generate(QUADRATURE)
+    assert len(re.findall(r"^    ll = ", text, re.MULTILINE)) == 1
+    assert text.count(" = _guarded_logsumexp_and_softmax(") == 1
+    assert "= _guarded_softmax(" not in text
