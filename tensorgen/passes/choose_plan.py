@@ -71,7 +71,7 @@ def cheapest(
         near = [k for k in near if whole[k] == max(whole.values())]
         best = min(near, key=prices.__getitem__)
     short = min(near, key=own.__getitem__)
-    saved = (own[best] - own[short]) / len(nodes[best])
+    saved = (own[best] - own[short]) / max(len(nodes[best]), 1)
     most = 1 + (GAIN_OF_LENGTH - 1) * (saved if known else 1)
     if saved >= 1 - SHARE_OF_LENGTH and prices[short] <= most * prices[best]:
         best = short
