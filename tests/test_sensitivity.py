@@ -228,6 +228,24 @@ def free_hessian() -> Array:
     return H
 
 
+def test_a_slope_shows_a_bound_that_was_taken_for_none() -> None:
+    module = load("""
+tensorgen: 1
+inputs: {x: [n], mu: [n]}
+functions:
+  cost: sum((x - mu)**2)/2
+problem: {name: Nearest, minimize: cost, variables: {x: {lower: 0}}, sensitivity: mu}
+""")
+    mu = np.array([1.0, -2.0])  # the optimum is (1, 0), and moves with the first alone
+    problem, near = module.Nearest(mu=mu), np.array([1.0, 1e-4])
+    taken = problem.sensitivity(near)
+    assert np.isclose(taken.slope, 2, atol=1e-3)
+    assert np.allclose(taken.dense()["mu"], np.eye(2))
+    mended = problem.sensitivity(near, tol=1e-3)
+    assert mended.slope == 0
+    assert np.allclose(mended.dense()["mu"], [[1, 0], [0, 0]])
+
+
 def test_devices_have_the_same() -> None:
     Q, A, q, b = quadratic()
     K = np.block([[Q, A.T], [A, np.zeros((2, 2))]])

@@ -236,7 +236,10 @@ def _is_true(field: Field, faults: Faults) -> bool:
     value = None if text is None else text.value
     if value in _YES or value in _NO:
         return value in _YES
-    guess = suggest(value, ["true", "false"], text.span()) if text and value else None
+    whole = ["all"] * (field.key.value == "symmetric")
+    words = ["true", "false", *whole]
+    guess = suggest(value, words, text.span()) if text and value else None
     message = f"'{field.key}' must be true or false, not {describe(field.node)}"
-    faults.add(message, field.key.span(), hint=guess or f"write {field.key}: true")
+    hint = f"write {field.key}: true" + ", or all, or the axes: [0, 1, 2]" * len(whole)
+    faults.add(message, field.key.span(), hint=guess or hint)
     return False
