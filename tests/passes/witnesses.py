@@ -125,6 +125,14 @@ functions:
     expr: sum(log(1 + exp(-y*f))) + f @ solve(S, f)/2 + logdet(spd(B))/2
     wrt: [ell, sf]
 """
+SUMS = """
+inputs: {x: [n], y: [n], z: [n], w: [n]}
+functions:
+  f:
+    expr: sum(sin(x*y + y*z - z)) + sum(cos(x*y + y*z - z + w*x))
+    wrt: x
+    emit: [value, gradient]
+"""
 GAMMA = """
 inputs: {b: [p], s: scalar, X: [n, p], y: {shape: [n], positive: true}}
 functions:
@@ -408,7 +416,7 @@ PASSES = (
     ("apply_inverses", CHAIN),
     ("share_products", (EXAMPLES / "tanh_network.yaml").read_text("utf-8")),
     ("factor_pairs", (EXAMPLES / "softmax_regression.yaml").read_text("utf-8")),
-    ("share_sums", GAMMA),
+    ("share_sums", SUMS),
     ("share_values", SHEET),
     ("spread_last", SPREAD),
     ("fuse_elementwise", SEPARABLE),

@@ -79,11 +79,6 @@ EQUAL = {
         "y_dot_inv_S_y = parts.inv_S_y @ y",
     ): DOT,
     (
-        "kalman",
-        "_loss_grad: product = parts.inv_S[t].T @ (P_H_2[t] @ product_d_K.T) -> "
-        "product = parts.inv_S[t] @ (P_H_2[t] @ product_d_K.T)",
-    ): SYMMETRIC,
-    (
         "every",
         "_unpacked: size, order = (shape[-1], len(shape) - a.ndim + 1) -> "
         "size, order = (shape[-2], len(shape) - a.ndim + 1)",
