@@ -169,7 +169,7 @@ def _sensitivity(problem: str, moved: Moved | None) -> Sensitivity | None:
 
 _MOVING = paragraph(
     "Constraints and bounds that hold with equality keep to it. One factorization of "
-    "the KKT matrix serves all products with the derivative. `slope` is the largest one "
+    "the KKT matrix serves all products with the derivative. `slope` is the largest "
     "of the Lagrangian that is left along variables within their bounds: 0 at optima."
 )
 

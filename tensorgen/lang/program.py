@@ -360,8 +360,7 @@ def _function(
     nodes = [value.node for value in arrays]
     # An unknown says nothing of sizes: it may have to be found, which takes its own.
     shown = open_sizes(nodes, record, (*given, *own))
-    wanted = (*shown, *(s for x in unknown for s in x.sizes))
-    sizes = tuple(dict.fromkeys(wanted))
+    sizes = tuple(dict.fromkeys((*shown, *(s for x in unknown for s in x.sizes))))
     check_emit(session.faults, function, arrays)
     if not check_batch(session.faults, function, arguments, record, nodes, inputs):
         return thing, None
@@ -381,8 +380,7 @@ def _function(
         ElaboratedFunction(_one(function, x), node, *rest, metrics=metrics)
         for x, node in zip(function.results, nodes, strict=False)
     )
-    found = ElaboratedFunction(function, nodes[0], *rest, results, metrics)
-    return thing, found
+    return thing, ElaboratedFunction(function, nodes[0], *rest, results, metrics)
 
 
 def _locals(

@@ -225,10 +225,7 @@ class Planner:
         tensors = range(first, len(ways[0])) if kind.holder else range(0)
         if kind.holder and kind.beside:
             own = self.planned(kind.beside[-1])
-            alone = [self.planned(x) for x in ROWS if x.plain_parts == kind.lead]
-            leads = _leads(ways[0][:first], alone)
-            known = [node for x in (*alone, own) for node in x.plan.roots]
-            beside = partial(self._beside, leads, context=self.context(), known=known)
+            beside = self._led(kind, ways[0][:first], own)
             plan = beside(own.plan)
             others = [
                 replace(other, plan=plan if other.filled else beside(other.plan))
@@ -331,6 +328,15 @@ class Planner:
             plan = self._beside([()], kept, assumed)
             found.append(OtherPlan(plan, form.less, form.than, form.hints))
         return found
+
+    def _led(
+        self, kind: Kind, roots: Sequence[Node], own: PlannedFunction
+    ) -> Callable[[Plan], Plan]:
+        """What plans the roots that lead a kind beside the tensors of its own kind."""
+        alone = [self.planned(x) for x in ROWS if x.plain_parts == kind.lead]
+        known = [node for x in (*alone, own) for node in x.plan.roots]
+        leads = _leads(roots, alone)
+        return partial(self._beside, leads, context=self.context(), known=known)
 
     def _beside(
         self,

@@ -34,6 +34,14 @@ ALLOWED = {
     "explanation/formula_tree.py": {"REDUCTIONS"},
     # What the documentation says of them, for who verifies without the rows.
     "verify/reference.py": {"OF_SYMMETRIC_PART", "_LOOKED_UP"},
+    # What other notations call them.
+    "frontends/known_functions.py": {"_SAME"},
+    "frontends/latex_words.py": {"_SAME"},
+    "frontends/matlab_syntax.py": {"_SAME"},
+    "frontends/over_numpy/numpy_table.py": {"OF_MATH"},
+    "frontends/read_declarations.py": {"_OF_MATRICES"},
+    "frontends/sympy_expressions.py": {"FUNCTIONS"},
+    "frontends/sympy_of_nodes.py": {"_FUNCTIONS"},
     # What serves numbers of any kind as it is written.
     "verify/exact_functions.py": {"OF_ANY_NUMBERS"},
 }

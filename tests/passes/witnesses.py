@@ -127,11 +127,7 @@ functions:
 """
 SUMS = """
 inputs: {x: [n], y: [n], z: [n], w: [n]}
-functions:
-  f:
-    expr: sum(sin(x*y + y*z - z)) + sum(cos(x*y + y*z - z + w*x))
-    wrt: x
-    emit: [value, gradient]
+functions: {f: {expr: sum(sin(x*y + y*z - z)) + sum(cos(x*y + y*z - z + w*x)), wrt: x}}
 """
 GAMMA = """
 inputs: {b: [p], s: scalar, X: [n, p], y: {shape: [n], positive: true}}
@@ -371,8 +367,7 @@ functions:
 WEIGHTS = [f"weights_{letter}" for letter in "abcdefghij"]
 LONG = f"""
 inputs: {{{", ".join(f"{name}: [n]" for name in WEIGHTS)}}}
-functions:
-  f: {{where: s = {" + ".join(WEIGHTS)}, expr: sum(exp(s)*sin(s))}}
+functions: {{f: {{where: s = {" + ".join(WEIGHTS)}, expr: sum(exp(s)*sin(s))}}}}
 """
 PROFILE = """
 dims: {n: 300, p: 5}

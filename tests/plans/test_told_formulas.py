@@ -42,7 +42,7 @@ LONG_IN_GALLERY = {
     "influenza": ["loss_grad"],
     "mpc": ["lagrangian_grad", "lagrangian_hess"],
     "options": ["volatility_grad"],
-    "regimes": ["filter", "loss_grad"],
+    "regimes": ["filter"],
     "sleep": ["nll_grad", "nll_hess"],
     "slide": ["time_grad", "time_hess"],
     "soap_film": ["area_grad", "area_hess"],

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.ir.nodes import Node, Product, Sum, use_counts
-from tensorgen.ir.rebuild import renew
+from tensorgen.ir.rebuild import merged, rebuild, renew
 from tensorgen.passes.context import Context
 from tensorgen.passes.order.common_parts import factors, masks, whole_rests
 from tensorgen.passes.order.factor_sums import Effort, factor_sum
@@ -38,6 +38,12 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
             return False
         return node in private or node not in uses
 
+    def joined(node: Node) -> Node:
+        """A sum with the terms of sums that were operands of one product alone."""
+        if node in uses or not isinstance(node, Sum):
+            return node
+        return merged(graph, node, lambda x: x in private and x not in graph.names)
+
     def visit(old: Node, node: Node) -> Node:
         found = node
         if isinstance(node, Sum) and len(node.terms) <= FACTORED_TERMS:
@@ -45,7 +51,8 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
             kinds = (masks, whole_rests) if entries else (masks, factors)
             factored = factor_sum(graph, node, cost, opens, kinds=kinds, effort=effort)
             if factored is not node:
-                (other,) = order_contractions(graph, [factored], cost)
+                (whole,) = rebuild(graph, [factored], joined)
+                (other,) = order_contractions(graph, [whole], cost)
                 if context.price([other]) < context.price([node]):
                     found = other
         if uses[old] == 1 and (found is old or found not in uses):
