@@ -51,8 +51,8 @@ def factor_pairs(context: Context, roots: Sequence[Node]) -> list[Node]:
             kinds = (masks, whole_rests) if entries else (masks, factors)
             factored = factor_sum(graph, node, cost, opens, kinds=kinds, effort=effort)
             if factored is not node:
-                (whole,) = rebuild(graph, [factored], joined)
-                (other,) = order_contractions(graph, [whole], cost)
+                whole = rebuild(graph, [factored], joined) if entries else [factored]
+                (other,) = order_contractions(graph, whole, cost)
                 if context.price([other]) < context.price([node]):
                     found = other
         if uses[old] == 1 and (found is old or found not in uses):
