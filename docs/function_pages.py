@@ -56,7 +56,7 @@ def boost(name: str) -> int:
     `exp` is preferred to `exprel`.
     """
     longer = [x for x in found() if x.startswith(name) and x != name]
-    return 4 * max(map(boost, longer)) if longer else 2
+    return 4 * max(map(boost, longer)) if longer else 4
 
 
 def nav() -> list[str | dict[str, list[dict[str, str]]]]:

@@ -33,7 +33,7 @@ def page(name: str) -> str:
 def test_a_page_says_what_is_known_of_a_function() -> None:
     told = page("sigmoid")
     assert told.startswith(
-        "---\ntitle: sigmoid\nsearch: {boost: 2}\n---\n\n# sigmoid\n"
+        "---\ntitle: sigmoid\nsearch: {boost: 4}\n---\n\n# sigmoid\n"
     )
     assert "| also called | [`expit`](expit.md) |" in told
     assert "By `x`: `sigmoid(x) * sigmoid(-x)`." in told
@@ -57,7 +57,7 @@ def test_formulas_of_a_page_are_mathematics(name: str) -> None:
 
 def test_names_that_begin_others_are_found_before_them() -> None:
     boosts = [function_pages.boost(x) for x in ("log", "log_ndtr", "log_ndtr_diff")]
-    assert boosts == [32, 8, 2]
+    assert boosts == [64, 16, 4]
 
 
 def test_tables_of_the_language_lead_to_pages() -> None:

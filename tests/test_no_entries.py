@@ -89,7 +89,7 @@ def test_a_slice_backwards_to_the_first_entry_may_have_none(h: int) -> None:
 
 def test_what_a_loop_without_steps_binds_is_not_given_up_behind_it() -> None:
     text = """tensorgen: 1
-dims: {h: 100000}
+dims: {h: 3000}
 inputs: {x: [2*h], g: [2*h], w: [h], u: [h], far: [h - 1]}
 functions:
   f:
