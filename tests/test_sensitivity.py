@@ -239,7 +239,7 @@ problem: {name: Nearest, minimize: cost, variables: {x: {lower: 0}}, sensitivity
     mu = np.array([1.0, -2.0])  # the optimum is (1, 0), and moves with the first alone
     problem, near = module.Nearest(mu=mu), np.array([1.0, 1e-4])
     taken = problem.sensitivity(near)
-    assert np.isclose(taken.slope, 2, atol=1e-3)
+    assert np.isclose(taken.slope, 2 + 1e-4)
     assert np.allclose(taken.dense()["mu"], np.eye(2))
     mended = problem.sensitivity(near, tol=1e-3)
     assert mended.slope == 0
