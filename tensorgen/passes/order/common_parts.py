@@ -1,6 +1,6 @@
 """What several terms of a sum have in common, and what each of them is without it.
 
-factors   A * D + B * D = (A + B) * D
+factors   A * D + B * D = (A + B) * D, of whole rests where A and B are one factor each
 masks     a * [i < j] + b * [i < j] = (a + b) * [i < j]
 scatters  d[i] * sum_l u[l] * delta(i, a[l]) + sum_l w[l] * delta(i, a[l])
               = sum_l (d[a[l]] * u[l] + w[l]) * delta(i, a[l])
