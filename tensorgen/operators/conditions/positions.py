@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Affine,
@@ -47,7 +49,7 @@ def of_positions(graph: Graph, node: Node) -> Node:
     return graph.product(range(node.order), [], constraints=[holds], sizes=sizes)
 
 
-def is_indicator(node: Node) -> bool:
+def is_indicator(node: Node) -> TypeGuard[Product]:
     """Whether a node is 1 where places are as constraints say, and 0 elsewhere."""
     return (
         isinstance(node, Product)

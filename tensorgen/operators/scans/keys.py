@@ -27,6 +27,7 @@ from tensorgen.ir.nodes import (
     delta,
     labels_of,
 )
+from tensorgen.operators.conditions.positions import is_indicator
 from tensorgen.operators.promise_calls import stopped
 from tensorgen.operators.scalar import apply, holds, ref
 from tensorgen.operators.scans.monoids import MONOIDS
@@ -56,9 +57,7 @@ class Keyed(NamedTuple):
 def compared(mask: Ref) -> Keys | None:
     """The two entries that are equal where a mask holds, if it is that of a delta."""
     node = mask.node
-    if not isinstance(node, Product) or node.factors or node.inner:
-        return None
-    if node.coefficient != 1 or len(node.constraints) != 1:
+    if not is_indicator(node) or len(node.constraints) != 1:
         return None
     return equated(node.constraints[0].renamed(mask.labels.__getitem__))
 
