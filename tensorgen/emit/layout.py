@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from tensorgen.emit.seal import sealed
@@ -76,6 +76,10 @@ _SPELT_OTHERWISE = re.compile(
 """What stands in a statement that black spells in another way."""
 
 
+_IN_BRACKETS = re.compile(r"[\w)\]]\[$", re.M)
+"""A line that ends within the brackets of a place: `... + cos_angle[`."""
+
+
 class _Span(NamedTuple):
     """The lines of a statement, or of what stands above a body."""
 
@@ -130,11 +134,41 @@ def _statement(lines: list[str], is_head: bool) -> list[str]:
     spelt = text.replace("elif ", "  if ", 1) if first.startswith("elif ") else text
     shift = len(spelt) - len(spelt.lstrip())
     body = "\n    pass" * is_head
-    found = _laid_out(spelt.lstrip() + body + "\n", WIDTH - depth - shift)
+    room = WIDTH - depth - shift
+    source = spelt.lstrip() + body + "\n"
+    found = _laid_out(source, room)
+    if _IN_BRACKETS.search(found) and source.isascii() and not is_head:
+        turned = _laid_out(_turned(source) or source, room)
+        found = min(found, turned, key=_count_in_brackets)
     made = found.rstrip("\n").split("\n")[: -1 if is_head else None]
     if shift:
         made[0] = "el" + made[0]
     return [" " * depth + line if line else line for line in made]
+
+
+def _count_in_brackets(source: str) -> int:
+    return len(_IN_BRACKETS.findall(source))
+
+
+def _turned(source: str) -> str | None:
+    """Return a statement of two terms or two factors with the second one first.
+
+    Either way it is the same to the last bit. Black breaks one line between the two,
+    and the other, which a bracket opens, within the brackets of a place.
+    """
+    value = getattr(parsed(source).body[0], "value", None)
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add | ast.Mult):
+        return None
+    if isinstance(value.left, ast.BinOp) and isinstance(value.op, type(value.left.op)):
+        return None  # three are added in their order
+    lines = [*accumulate((len(x) for x in source.splitlines(True)), initial=0)]
+    start = lines[value.lineno - 1] + value.col_offset
+    end = lines[(value.end_lineno or 1) - 1] + (value.end_col_offset or 0)
+    between = lines[(value.left.end_lineno or 1) - 1] + (value.left.end_col_offset or 0)
+    sign = "+" if isinstance(value.op, ast.Add) else "*"
+    at = source.index(sign, between)
+    first, second = source[start:at].strip(), source[at + 1 : end].strip()
+    return f"{source[:start]}{second} {sign} {first}{source[end:]}"
 
 
 @lru_cache(maxsize=1 << 12)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 from graphlib import CycleError, TopologicalSorter
 
 from tensorgen.errors import Span, SpecError, fail
@@ -16,6 +17,7 @@ from tensorgen.ir.nodes import Call, Map, Node, Product, Sum
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.assembly import Assembly, assembled, parts
 from tensorgen.lang.facts import Bounds, Interval
+from tensorgen.lang.followers import find_followers, is_cheap_twice
 from tensorgen.lang.grouping import Line, mentioned
 from tensorgen.lang.index_forms import Form, Index
 from tensorgen.lang.later_steps import delay
@@ -32,12 +34,12 @@ from tensorgen.lang.sides import (
 )
 from tensorgen.lang.statement import Session, Statement
 from tensorgen.lang.step_hints import as_list, longer
-from tensorgen.lang.stepping import Member, Stepping, joined
+from tensorgen.lang.stepped_arrays import Stepped
+from tensorgen.lang.stepping import Member, Stepping
 from tensorgen.lang.syntax import Expression, places_of, with_index
 from tensorgen.lang.two_index_steps import table
 from tensorgen.operators.functions.array import Array, Misuse
-from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
-from tensorgen.operators.recurrences.recurrence import Runs, State, recurrence
+from tensorgen.operators.recurrences.recurrence import Runs
 from tensorgen.spec.model import Checkpoint
 
 Found = dict[str, tuple[Array | None, Record]]
@@ -136,6 +138,8 @@ class _Group:
         reach.find(index)
         if not self._are_read([m for m in self.members.values() if not m.starts]):
             delay(self.steps, self._entries)
+        for member in find_followers(self.steps, self._entries):
+            self.steps.followers[member.name] = cache(partial(self._followed, member))
         self._early()
         self._states()
         for name in self._order():
@@ -281,13 +285,17 @@ class _Group:
                 fail(message, member.span, hint=hint)
 
     def _valued(
-        self, e: Statement, left: Sequence[Index], places: Sequence[Place]
+        self,
+        e: Statement,
+        left: Sequence[Index],
+        places: Sequence[Place],
+        front: Sequence[Index] = (),
     ) -> Array:
-        """Read a right side, over the indices on the left."""
+        """Read a right side, over the indices on the left, those in front first."""
         for index, place in zip(left, [p for p in places if p.index], strict=True):
             if place.given is not None:
                 self.record.merge(note_range(e, index, place.given))
-        value = e.elaborate(left)
+        value = e.elaborate([*front, *left])
         self.record.merge(e.record)
         if value is None:
             raise Noted
@@ -318,33 +326,55 @@ class _Group:
             message = f"entries of one step need each other: {' -> '.join(ring)}"
             fail(message, self.members[ring[0]].span)
 
-    def _step(self, member: Member) -> None:
-        """Read the step of a name."""
+    def _read_step(self, member: Member, body: Expression) -> tuple[Statement, Array]:
+        """Read the step of a name, or the text of another step."""
         steps = self.steps
         known = {name: Thing("a recurrence") for name in self.members}
-        e = Statement(self.session, member.body, self.names.knowing(known))
+        e = Statement(self.session, body, self.names.knowing(known))
         e.steps = steps
         e.check_index(steps.index)
         e.scope[steps.index.name] = steps.index
         e.ranges.indices.append(steps.index)
         low, high = Form.constant(steps.low), Form.constant(steps.low + steps.count)
         e.ranges.bounds[steps.index] = Bounds(low, high)
-        side = self.sides[member.name]
-        places = [p for k, p in enumerate(side.places) if k != member.axis]
         for start in member.starts.values():
             # A step makes what the first entries are, if it says nothing of that.
             for index, size in zip(member.indices, start.node.dims, strict=False):
                 e.ranges.otherwise.setdefault(index, Interval(Dim(), size))
-        value = self._valued(e, member.indices, places)
+        value = self._valued(e, member.indices, self._places(member))
+        follows = not member.starts or member.name in steps.followers
+        if follows and isinstance(value.node, Product | Sum | Map | Call):
+            self.graph.name(value.node, member.name)
+        return e, value
+
+    def _places(self, member: Member) -> list[Place]:
+        """What stands between the brackets on the left but the index of the steps."""
+        places = self.sides[member.name].places
+        return [place for k, place in enumerate(places) if k != member.axis]
+
+    def _followed(self, member: Member, lag: int) -> Array | None:
+        """An entry so many steps back, of those before; None where a state is better."""
+        t, sign = self.steps.index.name, "+" if self.steps.backwards else "-"
+        body = with_index(member.body, t, f"{t} {sign} {lag}")
+        lags = {x.name: x.lags for x in self.members.values()}
+        _, found = self._read_step(member, body)
+        if is_cheap_twice(found.node, [*self.steps.items, *self.steps.states.values()]):
+            return found
+        for name, known in lags.items():
+            self.members[name].lags = known
+        return None
+
+    def _step(self, member: Member) -> None:
+        """Read the step of a name."""
+        steps, side = self.steps, self.sides[member.name]
+        e, value = self._read_step(member, member.body)
         if steps.index in value.batch:
             message = f"'{steps.index.name}' is compared with another index here"
             hint = "steps take entries at their index, and its value as a number"
             fail(message, member.span, hint=hint)
-        check_rows(side, value, len(places))
+        check_rows(side, value, len(self._places(member)))
         if member.starts:
             self._fits(e, member, value)
-        elif isinstance(value.node, Product | Sum | Map | Call):
-            self.graph.name(value.node, member.name)
         member.value = value
 
     def _fits(self, e: Statement, member: Member, value: Array) -> None:
@@ -368,53 +398,30 @@ class _Group:
 
     def _made(self) -> None:
         """Make the recurrence, and of its results the whole arrays."""
-        graph, steps = self.graph, self.steps
-        states: list[State] = []
-        first: dict[str, int] = {}
-        for member in self.members.values():
-            turn = in_turn(member, self.steps.backwards)
-            first[member.name] = len(states)
-            for lag, at in enumerate(reversed(turn), 1):
-                before = steps.states.get((member.name, lag - 1))
-                assert member.value is not None
-                new = member.value.node if before is None else before
-                place = steps.states[member.name, lag]
-                states.append(State(place, member.starts[at].node, new))
-        alone: list[Node] = []
-        places = {*steps.items, *steps.states.values()}
-        others = [m for m in self.members.values() if not m.starts]
-        for member in others:
-            assert member.value is not None
-            # With a checkpoint nothing is known of all states at once.
-            if self.checkpoint or not can_be_at_once(member.value.node, places):
-                alone.append(member.value.node)
-        count, backwards = steps.count, steps.backwards
-        given = graph, count, backwards, states, steps.items, alone
-        whole = recurrence(*given, checkpoint=self._runs())
-        rows: dict[Node, Node] = dict(steps.items.items())
-        for k, state in enumerate(states):
-            rows[state.place] = whole.before(graph, k)
-        at_once = AllSteps(graph, count, rows)
-        for name, member in self.members.items():
-            assert member.value is not None
-            if member.starts:
-                turn = in_turn(member, backwards)[:-1]
-                starts = [member.starts[at].node for at in turn]
-                history = whole.history(graph, first[name])
-                found = joined(graph, history, starts, backwards)
-            elif member.value.node in alone:
-                found = whole.made(graph, alone.index(member.value.node))
-            else:
-                found = at_once.of(member.value.node)
+        stepped = Stepped(self.graph, self.steps, self._runs())
+        for name in sorted(self._order(), key=self.steps.followers.__contains__):
+            member = self.members[name]
+            is_of_whole = name in self.steps.followers and not stepped.is_made(member)
+            found = (self._of_whole if is_of_whole else stepped.entries)(member)
             if member.starts and len(member.starts) == 1:
-                graph.name(found, name)
+                self.graph.name(found, name)
             inner = tuple(k + (k >= member.axis) for k in range(found.order - 1))
             axes = [0] * found.order
             for k, axis in enumerate(inner, 1):
                 axes[axis] = k
-            self.whole[name] = Array(graph.permute(found, axes))
+            self.whole[name] = Array(self.graph.permute(found, axes))
             if self.whole[name].node.order:
-                graph.name(self.whole[name].node, name)
+                self.graph.name(self.whole[name].node, name)
+
+    def _of_whole(self, member: Member) -> Node:
+        """All entries of what follows from others of its step, of their whole arrays."""
+        known = {name: Thing("a local definition", x) for name, x in self.whole.items()}
+        e = Statement(self.session, member.body, self.names.knowing(known))
+        low, high = self.steps.low, self.steps.low + self.steps.count
+        index = Index(self.steps.index.name, self.steps.index.span, True)
+        first = low - len(member.starts)
+        e.ranges.bounds[index] = Bounds(Form.constant(first), Form.constant(high))
+        return self._valued(e, member.indices, self._places(member), [index]).node
 
     def _runs(self) -> Runs | None:
         """The runs of steps, the sizes of which have names that nothing else has."""

@@ -8,15 +8,14 @@ rows of an array that is known before.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 
 from tensorgen.errors import Span
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, Dim
-from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Input, Node, delta, topological
+from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.lang.affine import affine_form
 from tensorgen.lang.index_forms import Form, Index
 from tensorgen.lang.scope import Names, Thing
@@ -70,6 +69,8 @@ class Stepping:
     failed: bool = False
     needs: dict[str, list[str]] = field(default_factory=dict)
     by_entries: dict[int, tuple[ast.Call, ast.Call]] = field(default_factory=dict)
+    followers: dict[str, Callable[[int], Array | None]] = field(default_factory=dict)
+    """What entries so many steps back are, of names that follow from others."""
 
     # What a right side asks
 
@@ -170,6 +171,10 @@ class Stepping:
         if lag > len(member.starts):
             self._missing(e, member, lag, at)
             return None
+        if member.name in self.followers:
+            found = self.followers[member.name](lag)
+            if found is not None:
+                return found
         member.lags = max(member.lags, lag)
         return Array(self.states[member.name, lag])
 
@@ -279,27 +284,3 @@ class _Variable(ast.NodeTransformer):
             return node
         variable = ast.copy_location(ast.Name(self.to, ast.Load()), node)
         return with_places(node, variable, parts) if parts else variable
-
-
-def joined(
-    graph: Graph, history: Node, starts: Sequence[Node], backwards: bool
-) -> Node:
-    """All entries of a name: first ones, in the order of steps, and those behind."""
-    if not starts:
-        return history
-    rows = history.dims[0] + len(starts)
-    out = ("row", *range(1, history.order))
-    shift = 0 if backwards else len(starts)
-    spots: list[tuple[Node, Sequence[object], Dim, int]] = [
-        (history, range(history.order), Dim.of(shift), 1)
-    ]
-    for k, start in enumerate(starts):
-        place = rows - 1 - k if backwards else Dim.of(k)
-        spots.append((start, range(1, history.order), place, 0))
-    terms = []
-    for node, labels, place, moves in spots:
-        tie = delta({"row": 1, **({0: -1} if moves else {})}, -place)
-        given = [(node, labels)]
-        part = graph.product(out, given, constraints=[tie], sizes={"row": rows})
-        terms.append((1, part, out))
-    return graph.sum(out, terms)

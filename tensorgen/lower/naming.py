@@ -83,18 +83,22 @@ class Naming:
         names: Names,
         root_names: Sequence[str | None],
         words: Mapping[str, str | None] | None = None,
+        whole: Mapping[str, str] | None = None,
     ) -> None:
         """Take names from `names`; `root_names` are suggestions for the roots.
 
         Of inputs that bear no name of their own `words` say what others call them.
+        Inside of a loop `whole` says what entries are called of arrays outside of it.
         """
         self.plan = plan
         self.words = words or {}
         self.stored = words is not None  # the results of a step go into arrays
         self.place = ""  # of the steps of all loops that are not within each other
         self.names = names
-        self._called = {**plan.views, **plan.named}
-        self._own = {*self._called.values()}
+        whole = whole or {}
+        called = {**plan.views, **plan.named}
+        self._called = {node: whole.get(name, name) for node, name in called.items()}
+        self._own = {*called.values()}
         self._entries = named_entries(plan.graph)
         missing = len(plan.roots) - len(root_names)
         self.root_names = [*root_names, *([None] * missing)]
@@ -249,7 +253,8 @@ class Naming:
         """Append a loop, whose statements have names that nothing else has."""
         arrays = {one: self._placed(one) for one in step.arrays}
         place = self.place = self.place or self.names.pick(PLACES)
-        inner = Naming(step.plan, self.names, (), step.words)
+        entries = {name: f"{name}_{place}" for name in self._own}
+        inner = Naming(step.plan, self.names, (), step.words, entries)
         lines, values = inner.run(step.draft, step.results)
         placed = arrays.__getitem__
         known: dict[Array, Array] = {}

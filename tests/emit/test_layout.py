@@ -53,3 +53,22 @@ def test_modules_are_laid_out_as_black_does(name: str) -> None:
     texts = pipeline.compile_spec(source, ["numpy"], "cross-country", True)
     for text in texts.values():
         assert text == black.format_str(text, mode=MODE)
+
+
+def test_lines_do_not_end_within_brackets_where_the_second_term_may_lead() -> None:
+    texts = [
+        "total = (m + P * e) @ derivative_by_m[1:] + " + "a * " * 12 + "b\n",
+        "return (m * P)[:, 1, None] * " + "softmax_" * 6 + "[:, 0, None]\n",
+    ]
+    found = [layout(text) for text in texts]
+    for text, own in zip(texts, found, strict=True):
+        assert "[\n" in black.format_str(text, mode=MODE)
+        assert "[\n" not in own
+        assert own == black.format_str(own, mode=MODE)
+    assert found[1].split() == [
+        *("return", "("),
+        *("softmax_" * 6 + "[:, 0, None]").split(),
+        *"* (m * P)[:, 1, None] )".split(),
+    ]
+    three = "total = (m + P * e) @ derivative_by_m[1:] + " + "a * " * 10 + "b + c\n"
+    assert layout(three) == black.format_str(three, mode=MODE)

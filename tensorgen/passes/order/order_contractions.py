@@ -204,6 +204,26 @@ def _apart(
     return tuple(factors), own, more
 
 
+def _by_shortest(
+    constraints: Sequence[Constraint], node: Product, cost: CostModel
+) -> list[Constraint]:
+    """The same with shifts between summed labels solved for the longer ones.
+
+    In `sum_i P[i] * d[i + 1] / S[i]` what two factors are together is kept for the
+    entries that the third one has, not for one more.
+    """
+    inner = range(node.order, len(node.sizes))
+    for kind, form in constraints:
+        if {*inner}.isdisjoint(form.labels):
+            continue
+        if kind != "eq" or {c for _, c in form.terms} != {1, -1}:
+            return [*constraints]
+        if any(isinstance(atom, Lookup) for atom, _ in form.terms):
+            return [*constraints]
+    longest = sorted(inner, key=lambda x: -cost.size([node.sizes[x]]))
+    return eliminated(constraints, longest)
+
+
 class Contraction:
     """One product on its way to a tree; factors, and links after them, are bits."""
 
@@ -224,14 +244,15 @@ class Contraction:
         self.node = node
         self.cost = cost
         self.factors = list(node.factors if factors is None else factors)
+        axes = range(node.order)
         if constraints is None:
-            constraints = eliminated(node.constraints, range(node.order))
+            constraints = _by_shortest(eliminated(node.constraints, axes), node, cost)
         self.pending = list(constraints)
         self.more = more
         self.sizes = {**dict(enumerate(node.sizes)), **more}
         self.network = Network(
             tuple(set_of(ref.labels) for ref in self.factors),
-            set_of(range(node.order)),
+            set_of(axes),
             tuple(cost.size([dim]) for dim in self.sizes.values()),
             merge,
             tuple(self.pending),
