@@ -353,7 +353,7 @@ class _Group:
         return [place for k, place in enumerate(places) if k != member.axis]
 
     def _followed(self, member: Member, lag: int) -> Array | None:
-        """An entry so many steps back, of those before; None where a state is better."""
+        """An entry so many steps back, of others; None where a state is better."""
         t, sign = self.steps.index.name, "+" if self.steps.backwards else "-"
         body = with_index(member.body, t, f"{t} {sign} {lag}")
         lags = {x.name: x.lags for x in self.members.values()}
@@ -414,7 +414,7 @@ class _Group:
                 self.graph.name(self.whole[name].node, name)
 
     def _of_whole(self, member: Member) -> Node:
-        """All entries of what follows from others of its step, of their whole arrays."""
+        """All entries of what follows from others of its step."""
         known = {name: Thing("a local definition", x) for name, x in self.whole.items()}
         e = Statement(self.session, member.body, self.names.knowing(known))
         low, high = self.steps.low, self.steps.low + self.steps.count

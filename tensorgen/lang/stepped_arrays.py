@@ -58,7 +58,7 @@ class Stepped:
         return states
 
     def is_made(self, member: Member) -> bool:
-        """Whether the steps themselves compute all entries of a name that is no state."""
+        """Whether the steps themselves compute all entries of a name."""
         assert member.value is not None
         return bool(member.lags) or member.value.node in self.made
 

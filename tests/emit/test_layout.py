@@ -65,10 +65,6 @@ def test_lines_do_not_end_within_brackets_where_the_second_term_may_lead() -> No
         assert "[\n" in black.format_str(text, mode=MODE)
         assert "[\n" not in own
         assert own == black.format_str(own, mode=MODE)
-    assert found[1].split() == [
-        *("return", "("),
-        *("softmax_" * 6 + "[:, 0, None]").split(),
-        *"* (m * P)[:, 1, None] )".split(),
-    ]
+    assert found[1].partition("(")[2].split("[")[0].strip() == "softmax_" * 6
     three = "total = (m + P * e) @ derivative_by_m[1:] + " + "a * " * 10 + "b + c\n"
     assert layout(three) == black.format_str(three, mode=MODE)

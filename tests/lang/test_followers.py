@@ -93,10 +93,9 @@ functions:
     def f(w: jax.Array) -> jax.Array:
         x, total = jnp.ones(()), jnp.zeros(())
         for k in range(6):
-            if k:
-                x = x + h[k] * (v**2).sum()
-            v = jnp.sin(x) * w
-            total = total + (v**2).sum() + v.sum()
+            u = jnp.sin(x) * w
+            total = total + (u**2).sum() + u.sum()
+            x = x + (h[k + 1] * (u**2).sum() if k < 5 else 0)
         return total
 
     np.testing.assert_allclose(module.f(w, h), f(jnp.asarray(w)), rtol=1e-13)
