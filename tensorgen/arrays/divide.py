@@ -1,6 +1,7 @@
 """A factor that is one over a function divides by that function instead.
 
     a * (1 / np.expm1(t)) = a / np.expm1(t)
+    _xlogy(a, a / (1 / b)) = _xlogy(a, a * b)
 
 One pass over the arrays less, and one rounding.
 """
@@ -41,6 +42,11 @@ def divided(code: Code) -> Code:
 
 
 def _divided(one: Array) -> Array:
+    if one.op == Elementwise("xlog_ratio"):
+        x, y = one.args
+        if y.op == Multiply(Fraction(1), 0):
+            times = array(Multiply(Fraction(1), 1 + len(y.args)), x, *y.args)
+            return array(Elementwise("xlogy"), x, times)
     if not isinstance(one.op, Multiply) or len(one.args) != one.op.above:
         return one
     divisors = [arg for arg in one.args if _divisor(arg)]

@@ -138,8 +138,8 @@ def _statement(lines: list[str], is_head: bool) -> list[str]:
     source = spelt.lstrip() + body + "\n"
     found = _laid_out(source, room)
     if _IN_BRACKETS.search(found) and source.isascii() and not is_head:
-        turned = _laid_out(_turned(source) or source, room)
-        found = min(found, turned, key=_count_in_brackets)
+        others = [_laid_out(turned, room) for turned in _turned(source)]
+        found = min([found, *others], key=_count_in_brackets)
     made = found.rstrip("\n").split("\n")[: -1 if is_head else None]
     if shift:
         made[0] = "el" + made[0]
@@ -150,25 +150,31 @@ def _count_in_brackets(source: str) -> int:
     return len(_IN_BRACKETS.findall(source))
 
 
-def _turned(source: str) -> str | None:
-    """Return a statement of two terms or two factors with the second one first.
+def _turned(source: str) -> Iterator[str]:
+    """Yield a statement with two terms or two factors the other way around.
 
     Either way it is the same to the last bit. Black breaks one line between the two,
     and the other, which a bracket opens, within the brackets of a place.
     """
-    value = getattr(parsed(source).body[0], "value", None)
-    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add | ast.Mult):
-        return None
-    if isinstance(value.left, ast.BinOp) and isinstance(value.op, type(value.left.op)):
-        return None  # three are added in their order
+    node = getattr(parsed(source).body[0], "value", None)
+    while isinstance(node, ast.BinOp):
+        one, op = node.left, node.op
+        # Three are added in their order.
+        of_two = not isinstance(one, ast.BinOp) or not isinstance(op, type(one.op))
+        if isinstance(op, ast.Add | ast.Mult) and of_two:
+            start, between = _place(source, node)[0], _place(source, one)[1]
+            sign, end = "+*"[isinstance(op, ast.Mult)], _place(source, node)[1]
+            at = source.index(sign, between)
+            first, second = source[start:at].strip(), source[at + 1 : end].strip()
+            yield f"{source[:start]}{second} {sign} {first}{source[end:]}"
+        node = one if isinstance(op, ast.Add | ast.Sub) else None
+
+
+def _place(source: str, node: ast.expr) -> tuple[int, int]:
+    """Where an expression begins in a source and where it ends, in characters."""
     lines = [*accumulate((len(x) for x in source.splitlines(True)), initial=0)]
-    start = lines[value.lineno - 1] + value.col_offset
-    end = lines[(value.end_lineno or 1) - 1] + (value.end_col_offset or 0)
-    between = lines[(value.left.end_lineno or 1) - 1] + (value.left.end_col_offset or 0)
-    sign = "+" if isinstance(value.op, ast.Add) else "*"
-    at = source.index(sign, between)
-    first, second = source[start:at].strip(), source[at + 1 : end].strip()
-    return f"{source[:start]}{second} {sign} {first}{source[end:]}"
+    start = lines[node.lineno - 1] + node.col_offset
+    return start, lines[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
 
 
 @lru_cache(maxsize=1 << 12)

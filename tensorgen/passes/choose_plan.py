@@ -13,8 +13,10 @@ from tensorgen.passes.matrices.join_entries import filled_in
 from tensorgen.passes.recall_names import recall_names
 from tensorgen.prices.thresholds import (
     GAIN_OF_LENGTH,
+    GAIN_OF_ROOM,
     SHARE_OF_LAST,
     SHARE_OF_LENGTH,
+    SHARE_OF_ROOM,
     SHARE_WITHOUT_HOPE,
 )
 
@@ -27,9 +29,10 @@ def without_hope(context: Context, plans: Sequence[Plan]) -> list[Plan]:
     """
     if len(plans) == 1:
         return [*plans]
+    plans = [*plans, *_mixed(context, plans)]
     stored = [_stored(context, plan) for plan in plans]
     costs = [
-        context.price(plan.roots) if own == min(stored) else inf
+        context.price(plan.roots) if _is_little(own, min(stored)) else inf
         for plan, own in zip(plans, stored, strict=True)
     ]
     most = SHARE_WITHOUT_HOPE * min(costs)
@@ -37,6 +40,25 @@ def without_hope(context: Context, plans: Sequence[Plan]) -> list[Plan]:
         plan if cost <= most else replace(plan, lost=True)
         for plan, cost in zip(plans, costs, strict=True)
     ]
+
+
+def _mixed(context: Context, plans: Sequence[Plan]) -> list[Plan]:
+    """The plan that stores least, with what has no structure in it as others have it.
+
+    Products are flattened for the structure of a derivative to be seen. Beside one that
+    has any, those that have none need not be, nor go the same way through the calculus.
+    """
+    best = min(plans, key=lambda x: (_stored(context, x), context.price(x.roots)))
+    dense = [k for k in context.compressed if not best.saves(k, context.cost)]
+    if not best.derived or len(dense) == len(context.compressed):
+        return []
+    found = best
+    for k in dense:
+        one = min(plans, key=lambda x: context.price(x.parts[k]))
+        if context.price(one.parts[k]) < context.price(best.parts[k]):
+            found = found.with_part(k, one)
+    gains = context.price(found.roots) < context.price(best.roots)
+    return [found] if gains else []
 
 
 def cheapest(
@@ -55,17 +77,21 @@ def cheapest(
     prices = {
         k: context.price(plan.roots)
         for k, plan in enumerate(plans)
-        if stored[k] == min(stored)
+        if _is_little(stored[k], min(stored))
     }
     nodes = {k: topological(plans[k].roots) for k in prices}
     own = {k: len({*nodes[k]}.difference(known)) for k in prices}
     # The first of equals, so that ties depend on nothing.
-    # One that is `last` has to be far cheaper: functions of one formula look alike.
-    best = min(
-        prices, key=lambda k: prices[k] / (SHARE_OF_LAST if plans[k].last else 1)
-    )
+    # One that is `last` has to be far cheaper, for functions of one formula look alike,
+    # one that stores more than another has to be clearly so.
+    shares = {
+        k: (SHARE_OF_LAST if plans[k].last else 1)
+        * (SHARE_OF_ROOM if stored[k] > min(stored) else 1)
+        for k in prices
+    }
+    best = min(prices, key=lambda k: prices[k] / shares[k])
     near = [k for k in prices if prices[k] <= GAIN_OF_LENGTH * prices[best]]
-    near = [k for k in near if k == best or not plans[k].last]
+    near = [k for k in near if k == best or shares[k] == 1]
     whole = {k: _quotients(context, nodes[k]) for k in near}
     if whole[best] < max(whole.values()):
         near = [k for k in near if whole[k] == max(whole.values())]
@@ -77,6 +103,11 @@ def cheapest(
         best = short
     recall_names(context, plans[best].roots)
     return plans[best]
+
+
+def _is_little(stored: tuple[bool, float], least: tuple[bool, float]) -> bool:
+    """Whether a plan stores about as little as any: a plain array for two or three."""
+    return stored[0] == least[0] and stored[1] < GAIN_OF_ROOM * least[1]
 
 
 def _stored(context: Context, plan: Plan) -> tuple[bool, float]:

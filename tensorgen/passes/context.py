@@ -140,6 +140,20 @@ class Plan:
         parts = tuple(tuple(next(left) for _ in part) for part in self.parts)
         return replace(self, parts=parts)
 
+    def with_part(self, k: int, other: Plan) -> Plan:
+        """The same plan, with one of its roots as another plan has it."""
+        parts, tensors, formulas = [*self.parts], [*self.tensors], [*self.formulas]
+        parts[k], tensors[k] = other.parts[k], other.tensors[k]
+        formulas[k] = other.formulas[k]
+        return replace(
+            self, parts=tuple(parts), tensors=tuple(tensors), formulas=tuple(formulas)
+        )
+
+    def saves(self, k: int, cost: CostModel) -> bool:
+        """Whether one of the roots is stored in less than all its entries."""
+        tensor, held = self.tensors[k], self.at([k]).held(cost)
+        return tensor is not None and held < cost.size(self.formulas[k].dims)
+
     def held(self, cost: CostModel) -> float:
         """How many numbers the roots are, or what blocks of them were read as."""
         parts = (

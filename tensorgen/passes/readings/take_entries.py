@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from typing import TypeGuard
 
 from tensorgen.ir.constraints import is_light
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
+    Constraint,
     Label,
+    Lookup,
     Map,
     Node,
     Product,
@@ -64,7 +67,7 @@ def _round(
     def is_little(node: Node) -> bool:
         size = context.cost.size(node.dims)
         return GAIN_OF_A_RULE * read[node] <= size or (
-            _is_placed(node) and read[node] < size
+            _is_placed(node) and read[node] <= size
         )
 
     def visit(node: Node) -> Node:
@@ -72,7 +75,10 @@ def _round(
             if not uses.get(found.factor.node, 1) and is_little(found.factor.node):
                 entries = _entries(context.graph, found)
                 if entries is not None:
-                    return visit(found.replaced(context.graph, entries))
+                    after = found.replaced(context.graph, entries)
+                    # A product of products at places is flat: there is no end inside.
+                    is_flat = isinstance(found.factor.node, Product)
+                    return after if is_flat else visit(after)
         return node
 
     return rebuild(context.graph, roots, visit)
@@ -98,15 +104,24 @@ def _is_placed(node: Node) -> bool:
     """Whether an array is made of parts at their places.
 
     Its entries are entries of the parts, and what lies beside them is not made at all:
-    slopes of what `concatenate` sets beside an array.
+    slopes of what `concatenate` sets beside an array, or of `x[:-1]`.
     """
-    return isinstance(node, Sum) and all(
-        is_light(t.node) and _has_place(t.node) for t in node.terms
-    )
+    if isinstance(node, Sum):
+        return all(is_light(t.node) and _has_place(t.node) for t in node.terms)
+    return _has_place(node) and all(map(_is_shift, node.constraints))
 
 
-def _has_place(node: Node) -> bool:
-    return isinstance(node, Product) and bool(node.constraints)
+def _has_place(node: Node) -> TypeGuard[Product]:
+    """Whether a product sets entries at places, each of which it computes by itself."""
+    if not isinstance(node, Product) or not node.constraints:
+        return False
+    return len(node.inner) <= len(node.constraints)
+
+
+def _is_shift(tie: Constraint) -> bool:
+    """Whether a delta says where one axis begins within another."""
+    plain = not any(isinstance(atom, Lookup) for atom, _ in tie.form.terms)
+    return plain and {c for _, c in tie.form.terms} == {1, -1}
 
 
 def _entries(graph: Graph, found: Reading) -> Ref | None:

@@ -127,3 +127,30 @@ functions:
     np.testing.assert_allclose(value, np.sqrt(1 + d_x**2).sum())
     np.testing.assert_allclose(slope, -np.diff(d_x / np.sqrt(1 + d_x**2)), 1e-13)
     np.testing.assert_allclose(module.g_grad(x), -2 * np.sin(2 * x))
+
+
+def test_no_entry_is_read_beside_what_is_set_at_places() -> None:
+    spec = """tensorgen: 1
+dims: {T: 60}
+inputs: {a: scalar, b: scalar, y: [T]}
+functions:
+  sse:
+    where: |
+      level[0] = y[0]
+      trend[0] = y[1] - y[0]
+      e[t] = y[t + 1] - level[t] - a*trend[t]
+      level[t + 1] = level[t] + a*trend[t] + b*e[t]
+      trend[t + 1] = a*trend[t] + b**2*e[t]
+    expr: sum(e**2)
+    wrt: [a, b]
+    emit: [value, gradient]
+"""
+    # `trend[T - 1]` is in no error, so its slope is 0: no array is padded to read that.
+    text = made.generate(spec)
+    assert "[:-1] = " not in text and "d_trend[T - 1]" not in text
+    module = tensorgen.load(spec)
+    y = np.random.default_rng(0).normal(size=6)
+    step = 1e-6
+    gradient = module.sse_grad(0.4, 0.7, y)
+    rise = module.sse(0.4 + step, 0.7, y) - module.sse(0.4 - step, 0.7, y)
+    assert gradient.a == pytest.approx(rise / (2 * step), rel=1e-7)
