@@ -56,6 +56,7 @@ from tensorgen.prices.thresholds import (
     BLOCK_OF_PRODUCTS,
     GAIN_OF_ORDER,
     SHARE_OF_A_WHOLE,
+    SHARE_OF_HELD,
 )
 
 TRIES = 20
@@ -83,7 +84,7 @@ def scheduled(
     most = 0.0
     for dim in dims:
         found = _schedule(code, dim, names) if speed.knows(dim) else None
-        if found is None:
+        if found is None or not found.spares(speed, SHARE_OF_HELD):
             continue
         alike = dim in along and found.spares(speed)
         needed = 1 / SHARE_OF_A_WHOLE if alike else GAIN_OF_ORDER
@@ -285,11 +286,11 @@ class Schedule:
         read = isinstance(one.op, Index) and width in one.dims[1:]
         return read and speed.is_large(whole)
 
-    def spares(self, speed: Speed) -> bool:
-        """Whether large arrays are made in the loop, and none is there as a whole."""
+    def spares(self, speed: Speed, share: float = 0.0) -> bool:
+        """Whether the loop makes large arrays; a `share` may be held as a whole."""
         kept = [self.body[name] for name in self.kept]
         made, held = (sum(map(speed.memory, x)) for x in (below(self.inside), kept))
-        return made > 0 and not held
+        return made > 0 and held <= share * made
 
     def gain(self, speed: Speed) -> float:
         """How many times as long the same takes without blocks.

@@ -96,9 +96,10 @@ def call_word(one: Array) -> str | None:
             return "solution"
         case Power(exponent=exponent):
             return power_word(_seen(one.args[0]), exponent) or "powers"
-        case Multiply(coefficient=times) if len(one.args) == 1:
+        case Multiply(coefficient=times, above=above) if len(one.args) == 1:
             word = _seen(one.args[0])
-            return multiple(word, times) if word else None
+            told = multiple(word, times if above else 1 / times) if word else None
+            return told if above or not told else f"inv_{told}"
         case Pad():
             return "padded"
         case Reshape() if is_sliding(one.args[0]):

@@ -60,6 +60,28 @@ def moment_words(node: Node, word: NameOf) -> Iterator[str]:
             pass
 
 
+def _distances(node: Product) -> tuple[Node, Node] | None:
+    """The arrays whose rows' squared distances a node is, each row of one to each."""
+    if node.coefficient != 1 or node.constraints or node.order != 2:
+        return None
+    ((power, labels),) = node.factors if len(node.factors) == 1 else [(node, ())]
+    if not isinstance(power, Map) or power.function != "pow" or len(labels) != 3:
+        return None
+    (base, axes), (exponent, _) = power.args
+    if constant_value(exponent) != 2 or not isinstance(base, Sum):
+        return None
+    if [abs(t.coefficient) for t in base.terms] != [1, 1] or len(axes) != 3:
+        return None
+    one, other = base.terms
+    if one.coefficient == other.coefficient or len(one.labels) != 2:
+        return None
+    entry = {*one.labels} & {*other.labels}
+    summed = {x for x, label in zip(axes, labels, strict=True) if label >= node.order}
+    apart = len({*one.labels} | {*other.labels}) == 3 and len(entry) == 1
+    by_entry = {axes[k] for k in entry} == summed
+    return (one.node, other.node) if apart and by_entry else None
+
+
 def _of(name: str | None, form: str, alone: str) -> Iterator[str]:
     if name:
         yield form.format(name)
@@ -67,6 +89,11 @@ def _of(name: str | None, form: str, alone: str) -> Iterator[str]:
 
 
 def _of_product(node: Product, word: NameOf) -> Iterator[str]:
+    if (rows := _distances(node)) is not None:
+        names = dict.fromkeys(map(word, rows))
+        if None not in names:
+            yield "_".join(["sq_dists", *map(str, names)])
+        yield "sq_dists"
     if (spread := _variance(node)) is not None:
         yield from _of(word(spread), "var_{}", "variance")
     elif (root := _deviation(node)) is not None:

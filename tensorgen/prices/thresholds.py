@@ -38,6 +38,8 @@ QUICKENED = 2**12
 BLOCK, BLOCK_OF_PRODUCTS = 2**14, 2**16
 """Of a block; of one that a matrix product is made of, or that adds matrices where
 index arrays say, more."""
+SHARE_OF_HELD = 0.25
+"""Of what blocks make that is held as a whole: with more of it they gain nothing."""
 BLOCKS_ASKED_FOR = 4
 """For the memory of so many blocks loops ask at once, and give it back (`_blocks`)."""
 ELIDED = 2**15

@@ -73,7 +73,9 @@ def pow(graph: Graph, args: Args) -> Ref | None:
 
 def _integer_power(graph: Graph, base: Ref, e: Fraction) -> Ref | None:
     scale = base.node.coefficient if isinstance(base.node, Product) else Fraction(1)
-    if scale not in (0, 1) and has_exact_power(scale, e):
+    # What the user named is computed as it stands.
+    as_named = e > 0 and base.node in graph.names
+    if scale not in (0, 1) and has_exact_power(scale, e) and not as_named:
         rest = power(graph, times(graph, base, coefficient=1 / scale), e)
         return times(graph, rest, coefficient=scale**e.numerator)
     if e < 0 and (factors := _quotient(graph, base, graph.names)):
