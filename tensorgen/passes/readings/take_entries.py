@@ -76,9 +76,11 @@ def _round(
                 entries = _entries(context.graph, found)
                 if entries is not None:
                     after = found.replaced(context.graph, entries)
-                    # A product of products at places is flat: there is no end inside.
-                    is_flat = isinstance(found.factor.node, Product)
-                    return after if is_flat else visit(after)
+                    # As many entries, or a flat product, may be read again for ever.
+                    one = found.factor.node
+                    ends = read[one] < context.cost.size(one.dims)
+                    ends = ends and not isinstance(one, Product)
+                    return visit(after) if ends else after
         return node
 
     return rebuild(context.graph, roots, visit)
