@@ -23,7 +23,7 @@ class Spec(MadeSpec):
     """A spec, section by section; each method adds to it and returns it.
 
     Shapes are written `"m n"`, or as a list of sizes; words behind sizes promise what
-    inputs are: `"n n spd"`, `"m int < k"`, `"m n sparse"`.
+    inputs are: `"n n spd"`, `"m int < k"`, `"m n sparse"`, `"n batch: B"`.
     """
 
     def __init__(
@@ -49,10 +49,15 @@ class Spec(MadeSpec):
         shape: Shape = "",
         *,
         default: float | str | None = None,
+        batch: str | None = None,
         doc: str | None = None,
     ) -> Spec:
-        """Add an input; raises `SpecError` where its shape cannot be read."""
+        """Add an input; raises `SpecError` where its shape cannot be read.
+
+        With `batch="B"` its shape is that of one sample, of which callers give B.
+        """
         given = shape if isinstance(shape, str) else ", ".join(map(str, shape))
+        given += f" batch: {batch}" if batch is not None else ""
         declared = read_shape(Text.plain(given, f"shape of {name}"))
         number = None if default is None else str(default)
         entry = declared.written(number, doc)
