@@ -138,6 +138,9 @@ def test_a_batch_that_cannot_be_is_told_of_what_was_written() -> None:
     for size, shape in (("[B", "n"), ("B", "n batch: B"), ("", "n")):
         with pytest.raises(tensorgen.SpecError, match=r"shape of x:1:1.*no shape"):
             tensorgen.Spec("wrong").input("x", shape, batch=size)
+    for shape in ("n batch: B", "n n spd", "n int"):
+        with pytest.raises(tensorgen.SpecError, match=r"shape of z:1:1.*has sizes"):
+            tensorgen.Spec("wrong").unknown("z", shape, equation="z**3 - x")
     spec = tensorgen.Spec("wrong").input("x", "n", batch="[B, C]")
     with pytest.raises(tensorgen.SpecError, match=":4:26: error: there is one batch"):
         spec.function("f", "sum(x)").load()
