@@ -139,6 +139,11 @@ endif
 fuzz-specs: $(DEV)  ## hostile specs, SPECS=START:STOP; keeps the outcome
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_specs --seeds $(SPECS)
 
+.PHONY: papers
+papers: $(DEV)  ## the papers' figures beside JAX, torch and autograd; keeps the tables
+	$(ONE_THREAD) $(BIN)/python benchmarks/papers.py; status=$$?; \
+	  $(BIN)/python -m tests.documents && exit $$status
+
 .PHONY: ablation
 ablation: $(DEV)  ## what each law changes, by leaving it out; keeps the outcome
 	PYTHONPATH=. $(ONE_THREAD) $(BIN)/python benchmarks/ablation.py

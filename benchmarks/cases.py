@@ -50,7 +50,8 @@ class Contender:
 class Case:
     """A problem at one size: all contenders are given the same data, and take turns.
 
-    `judge` is given the rows by name, and returns what is to be noted of ours.
+    `judge` is given the rows by name, and returns what is to be noted of ours. A first
+    call may take so many seconds of `patience`.
     """
 
     problem: str
@@ -60,6 +61,7 @@ class Case:
     contenders: tuple[Contender, ...]
     agreement: float = 1e-8
     judge: Callable[[dict[str, Row]], str] | None = None
+    patience: float = 10.0
 
     @property
     def name(self) -> str:

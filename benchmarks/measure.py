@@ -25,10 +25,11 @@ import sets
 from cases import Case, Contender, Task, difference, reference
 from tables import Row
 
-FIRST, CALL = 10.0, 5.0  # seconds that a first call and a call may take
+CALL = 5.0  # seconds that a call may take
 SHARE = 0.3  # seconds of timing for each contender
 ROUNDS = 5, 101  # at least and at most; of slow calls 3
 QUICK = 0.05, (3, 11)
+WARM = 1.0  # seconds that a call takes which is worth another one before
 INNER = 1e-4  # seconds that one timing should take, by repetition
 
 
@@ -63,13 +64,14 @@ def prepare(
         name = contender.name
         if name in skipped or contender.missing():
             continue
-        announce(name, FIRST)
+        announce(name, case.patience)
         rows[name] = Row(case.problem, case.dim, case.size, contender=name)
         try:
-            start = time.perf_counter()
+            start, worked = time.perf_counter(), time.process_time()
             tasks[name] = contender.make(data)
             found = tasks[name]()
             rows[name].first = time.perf_counter() - start
+            rows[name].work = time.process_time() - worked
             results[name] = contender.result(found)
             del found
         except Exception as fault:
@@ -133,7 +135,11 @@ def held(what: str) -> int:
 
 
 def timing(tasks: dict[str, Task], rows: dict[str, Row], quick: bool) -> None:
-    """Time the tasks in turns, each for its share of the time."""
+    """Time the tasks in turns, each for its share of the time.
+
+    Each round begins with another, and each turn with calls that are not timed: data,
+    code and memory come back after the others', of whom nobody always follows the same.
+    """
     share, (fewest, most) = QUICK if quick else (SHARE, ROUNDS)
     times: dict[str, list[float]] = {name: [] for name in tasks}
     inner = {}
@@ -146,16 +152,19 @@ def timing(tasks: dict[str, Task], rows: dict[str, Row], quick: bool) -> None:
         if once > share:
             times[name].append(once)
     gc.disable()
-    for _ in range(most):
-        for name, task in tasks.items():
+    order = list(tasks)
+    for turn in range(most):
+        first = turn % max(len(order), 1)
+        for name in [*order[first:], *order[:first]]:
+            task = tasks[name]
             done = times[name]
             least = 3 if sum(done) > share else fewest
             if rows[name].note or (sum(done) >= share and len(done) >= least):
                 continue
             if inner[name] == 1:
                 announce(name, 3 * CALL)
-            if inner[name] > 1 or (done and done[-1] < share):
-                task()  # data and memory come back after the others' turn
+            if not done or done[-1] < WARM:
+                elapsed(task, inner[name])
             done.append(elapsed(task, inner[name]))
     gc.enable()
     for name, done in times.items():
@@ -179,7 +188,7 @@ def preload() -> None:
     """Import what any contender needs: processes that are forked then have it."""
     named = {
         library: None
-        for chosen in sets.SETS
+        for chosen in sets.EVERY
         for case in chosen.cases()
         for contender in case.contenders
         for library in contender.libraries
@@ -201,7 +210,7 @@ def main(words: Sequence[str] | None = None) -> None:
     options = parser.parse_args(words)
     if options.memory:
         resource.setrlimit(resource.RLIMIT_AS, (options.memory, options.memory))
-    (chosen,) = (s for s in sets.SETS if s.letter == options.letter)
+    (chosen,) = (s for s in sets.EVERY if s.letter == options.letter)
     (case,) = (c for c in chosen.cases() if c.name == options.name)
     print(json.dumps({"absent": absent(case.contenders)}), flush=True)
     rows = measure(case, options.without, options.quick)

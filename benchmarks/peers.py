@@ -7,6 +7,7 @@ spelled like NumPy, with a few functions of ours where their spellings differ.
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -95,6 +96,42 @@ def derived(
         ),
     ]
     return tuple(c for c in found if c.name not in without)
+
+
+@dataclass(frozen=True)
+class Propagated:
+    """What THOAD has found: a block for each tuple of its variables."""
+
+    controller: Any
+    variables: tuple[Any, ...]
+
+    def at(self, places: Sequence[int]) -> Any:
+        """Return the derivative by the variables at some places, with all entries."""
+        by = [self.variables[k] for k in places]
+        block, _ = self.controller.fetch_hgrad(by, keep_batch=False)
+        return numpy.asarray(block.detach()[0])
+
+
+def thoad(loss: Loss, order: int, wrt: int = 1) -> Contender:
+    """All derivatives of an order by THOAD, for which Python has to be 3.12."""
+    return Contender("THOAD", partial(_thoad, loss, order, wrt), ("torch", "thoad"))
+
+
+def _thoad(loss: Loss, order: int, wrt: int, data: Data) -> Task:
+    """As in its benchmarks: forwards, then backwards by blocks that are kept."""
+    torch, package = (importlib.import_module(x) for x in ("torch", "thoad"))
+    given = [torch.as_tensor(numpy.asarray(x)) for x in _arguments(loss, data)]
+    for tensor in given[:wrt]:
+        tensor.requires_grad_(True)
+
+    def task() -> Propagated:
+        value = loss(torch, *given)
+        controller = package.backward(
+            tensor=value, order=order, crossings=wrt > 1, keep_batch=True
+        )
+        return Propagated(controller, tuple(given[:wrt]))
+
+    return task
 
 
 def given(function: Callable[..., Any], data: Data) -> Data:

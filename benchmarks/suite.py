@@ -47,8 +47,14 @@ Start = Callable[[int, int, Sequence[str], float], Ended]
 class Suite:
     """A run: what was measured so far decides what is tried next."""
 
-    def __init__(self, quick: bool, seconds: float, start: Start) -> None:
-        """Take how long it may take, and what starts a process."""
+    def __init__(
+        self, quick: bool, seconds: float, start: Start, starts: float = STARTS
+    ) -> None:
+        """Take how long it may take, and what starts a process.
+
+        A peer that takes more than `starts` seconds to start is not tried further.
+        """
+        self.starts = starts
         self.quick, self.end = quick, time.monotonic() + seconds
         self.start = start
         self.memory = min(MEMORY, available() * 3 // 4)
@@ -132,7 +138,7 @@ class Suite:
         if last.note.startswith(("slow", "failed", "killed", "wrong")):
             return f"too large: {last.note}, {where}"
         started = (last.first or 0.0) - (last.seconds or 0.0)
-        if started > STARTS and not name.startswith("tensorgen"):
+        if started > self.starts and not name.startswith("tensorgen"):
             return f"not tried: it took {started:.0f} s to start {where}"
         if last.note.startswith("not tried"):
             return last.note
@@ -329,7 +335,7 @@ def main() -> int:
     try:
         if options.quick:
             return verdict(look(chosen, start))
-        rows = measured(chosen, threads, 60 * options.minutes, start)
+        rows = measured(chosen, threads, 60 * options.minutes, start, write)
     finally:
         start.close()
     draw([s.name for s in chosen])
@@ -337,19 +343,28 @@ def main() -> int:
 
 
 def measured(
-    chosen: list[Set], threads: tuple[int, ...], seconds: float, start: Start
+    chosen: list[Set],
+    threads: tuple[int, ...],
+    seconds: float,
+    start: Start,
+    kept: Callable[[Set, list[Row]], None],
+    starts: float = STARTS,
 ) -> list[Row]:
-    """Measure sets one after another, and write their tables; return all rows."""
+    """Measure sets one after another, of which `kept` writes tables; return all rows.
+
+    What starts a process, and after how slow a start none is tried, are `Suite`'s.
+    """
     last = time.monotonic() + seconds
     rows, left = [], sum(len(list(s.cases())) for s in chosen)
     for one in chosen:
         # A set may take twice as much of the time that is left as it has of the cases:
         # what comes last is measured as well.
         share = 2 * len(list(one.cases())) / left
-        suite = Suite(False, min(share, 1) * (last - time.monotonic()), start)
+        own = min(share, 1) * (last - time.monotonic())
+        suite = Suite(False, own, start, starts)
         left -= len(list(one.cases()))
         rows += (found := whole(suite, one, threads))
-        write(one, found)
+        kept(one, found)
     return rows
 
 

@@ -15,7 +15,8 @@ class Row:
     """What was measured of one contender at one size; None where nothing was.
 
     Seconds are medians; `peak` is in bytes; `first` are the seconds of the first call,
-    with all that is compiled for it. `note` says what went wrong, or what was judged.
+    with all that is compiled for it, and `work` those of the processor, which is in no
+    table of the suite. `note` says what went wrong, or what was judged.
     """
 
     problem: str
@@ -28,6 +29,7 @@ class Row:
     peak: int | None = None
     first: float | None = None
     note: str = ""
+    work: float | None = None
 
     def line(self) -> str:
         """Return the row as it stands in a table."""

@@ -105,7 +105,8 @@ def function(
 ) -> Callable[[Callable[..., Any]], DecoratedFunction]:
     """Return a decorator that reads a function over NumPy, and generates derivatives.
 
-    `shapes` says of each argument how long its axes are, `X="m n"`; `wrt`, `emit` and
+    `shapes` says of each argument how long its axes are, `X="m n"`, and of which there
+    are samples, `x="n batch: B"`; `wrt`, `emit` and
     `dims` are those of specs, `module` the name of the module. An argument of one of
     these four names is read from a file instead. Calls of what is returned still run
     the function; its methods are those of `tensorgen.Spec`, and `grad`, `hess` and so

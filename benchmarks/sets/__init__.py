@@ -11,6 +11,7 @@ from sets import (
     logistic,
     modes,
     networks,
+    papers,
 )
 
 SETS = (
@@ -25,3 +26,5 @@ SETS = (
     hand.SET,
     fields.SET,
 )
+EVERY = (*SETS, *papers.SETS)
+"""Those of `papers.py` as well, which has tables of its own."""

@@ -54,7 +54,7 @@ def _by_hand(order: int, data: Data) -> Task:
     return lambda: of_softmax(**data, order=order)
 
 
-def _contracted(b: int, p: int, order: int, found: Any) -> list[Array]:
+def contracted(b: int, p: int, order: int, found: Any) -> list[Array]:
     """What a tensor in any form makes of a direction along each axis but the first."""
     v = np.random.default_rng(1).normal(size=(b, p))
     if hasattr(found, "contract"):
@@ -72,7 +72,7 @@ def _contracted(b: int, p: int, order: int, found: Any) -> list[Array]:
 
 
 def _case(order: int, what: str, b: int, p: int) -> Case:
-    result = partial(_contracted, b, p, order)
+    result = partial(contracted, b, p, order)
     kind: Any = {1: "gradient", 2: "Hessian"}.get(order, order)
     peers = [
         Contender(c.name, c.make, c.libraries, result)

@@ -5,7 +5,7 @@ with all entries with compressed ones, on three functions (Figure 3); Montes Lor
 2025 a batch that is kept once with one that is written out (Figure 8.3).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -77,23 +77,19 @@ def _modelled(text: str, call: str, sizes: dict[str, int], rows: dict[str, Row])
     return f"Mflop: {', '.join(counts)}"
 
 
-def _case(
-    problem: str, text: str, size: int, data: Any, dim: str = "n", **sizes: int
-) -> Case:
-    """A Jacobian in all modes, or a Hessian in all modes and compressed."""
-    second = "hessian" in text
-    call = "f_hess_dense" if second else "f_jac_dense"
+def of_second_order(text: str) -> str:
+    """Return a spec with the Hessian alone, compressed and with all entries."""
     text = text.replace("gradient, hessian", "hessian").replace("value, ", "")
-    if second and "dense_hessian" not in text:
-        text = text.replace("emit: [hessian]", "emit: [hessian, dense_hessian]")
+    if "dense_hessian" in text:
+        return text
+    return text.replace("emit: [hessian]", "emit: [hessian, dense_hessian]")
 
-    def result(found: Any) -> list[Array]:
-        dense = not hasattr(found, "matvec")
-        entries = np.asarray(found) if dense else found.dense()
-        flat = entries.reshape(int(np.sqrt(entries.size)), -1) if second else entries
-        return [flat @ np.random.default_rng(1).normal(size=flat.shape[1])]
 
-    contenders: list[Contender] = [
+def in_all_modes(
+    text: str, call: str, result: Callable[[Any], list[Array]]
+) -> tuple[Contender, ...]:
+    """All entries in each mode, and of a Hessian the compressed one."""
+    found = [
         ours(
             text,
             call,
@@ -103,15 +99,32 @@ def _case(
         )
         for mode in MODES
     ]
-    if second:
+    if call == "f_hess_dense":
         compressed = ours(text, "f_hess", name="tensorgen, compressed", result=result)
-        contenders.append(compressed)
+        found.append(compressed)
+    return tuple(found)
+
+
+def _case(
+    problem: str, text: str, size: int, data: Any, dim: str = "n", **sizes: int
+) -> Case:
+    """A Jacobian in all modes, or a Hessian in all modes and compressed."""
+    second = "hessian" in text
+    call = "f_hess_dense" if second else "f_jac_dense"
+    text = of_second_order(text) if second else text
+
+    def result(found: Any) -> list[Array]:
+        dense = not hasattr(found, "matvec")
+        entries = np.asarray(found) if dense else found.dense()
+        flat = entries.reshape(int(np.sqrt(entries.size)), -1) if second else entries
+        return [flat @ np.random.default_rng(1).normal(size=flat.shape[1])]
+
     return Case(
         problem,
         dim,
         size,
         data,
-        tuple(contenders),
+        in_all_modes(text, call, result),
         judge=partial(_modelled, text, call, {dim: size} | sizes),
     )
 

@@ -47,7 +47,7 @@ def loss(activation: str, xp: Any, **data: Array) -> Any:
     return xp.sum(xp.logsumexp(z, 0)) - xp.sum(data["Y"] * z)
 
 
-def _positional(activation: str) -> Any:
+def positional(activation: str) -> Any:
     """A loss that says its arguments in order, for those who differentiate by place."""
     names = ", ".join([*WEIGHTS, "X", "Y"])
     keywords = ", ".join(f"{n}={n}" for n in [*WEIGHTS, "X", "Y"])
@@ -88,7 +88,7 @@ def _case(activation: str, samples: int, n: int) -> Case:
     result = partial(_times, n)
     peers = [
         Contender(c.name, c.make, c.libraries, result)
-        for c in derived(_positional(activation), "Hessian")
+        for c in derived(positional(activation), "Hessian")
     ]
     inputs = "one input" if samples == 1 else f"{samples} inputs"
     return Case(

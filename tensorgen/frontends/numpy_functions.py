@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tensorgen.errors import Source, Span, SpecError, Text, fail, suggest
@@ -142,9 +142,7 @@ def read_function(
 
 
 def _bounded(argument: Argument, below: str) -> Argument:
-    own = argument.declared
-    declared = Declared(own.sizes, own.words, own.is_whole, below)
-    return Argument(argument.parameter, argument.name, declared, argument.default)
+    return replace(argument, declared=replace(argument.declared, bound=below))
 
 
 def _read(
@@ -235,6 +233,8 @@ def _check_names(
         for name in names:
             if name not in known:
                 hint = suggest(name, known) or f"its arguments: {', '.join(known)}"
+                if name == "batch":
+                    hint = 'say of which arguments there are samples: x="n batch: B"'
                 own = name if what == "shapes" else what
                 place = _place(file, function, own) or file.span(function)
                 message = f"'{function.name}' has no argument '{name}'"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tensorgen.errors import Source, SpecError, Text
-from tensorgen.frontends.declared_shapes import read_shape
+from tensorgen.errors import Source, SpecError, Text, fail
+from tensorgen.frontends.declared_shapes import Declared, read_shape
 from tensorgen.frontends.decorated_function import DecoratedFunction
 from tensorgen.frontends.made_spec import MadeSpec
 from tensorgen.frontends.spec_parts import FunctionPart, InputPart, Lines, SpecParts
@@ -23,7 +23,7 @@ class Spec(MadeSpec):
     """A spec, section by section; each method adds to it and returns it.
 
     Shapes are written `"m n"`, or as a list of sizes; words behind sizes promise what
-    inputs are: `"n n spd"`, `"m int < k"`, `"m n sparse"`.
+    inputs are: `"n n spd"`, `"m int < k"`, `"m n sparse"`, `"n batch: B"`.
     """
 
     def __init__(
@@ -49,10 +49,15 @@ class Spec(MadeSpec):
         shape: Shape = "",
         *,
         default: float | str | None = None,
+        batch: str | None = None,
         doc: str | None = None,
     ) -> Spec:
-        """Add an input; raises `SpecError` where its shape cannot be read."""
+        """Add an input; raises `SpecError` where its shape cannot be read.
+
+        With `batch="B"` its shape is that of one sample, of which callers give B.
+        """
         given = shape if isinstance(shape, str) else ", ".join(map(str, shape))
+        given += f" batch: {batch}" if batch is not None else ""
         declared = read_shape(Text.plain(given, f"shape of {name}"))
         number = None if default is None else str(default)
         entry = declared.written(number, doc)
@@ -61,10 +66,16 @@ class Spec(MadeSpec):
         return self
 
     def unknown(self, name: str, shape: Shape, **given: str) -> Spec:
-        """Add an unknown: its `equation`, `fixed_point` or `minimises`, and `start`."""
+        """Add an unknown: its `equation`, `fixed_point` or `minimises`, and `start`.
+
+        Raises `SpecError` where its shape is more than sizes.
+        """
         text = shape if isinstance(shape, str) else ", ".join(map(str, shape))
-        sizes = read_shape(Text.plain(text, f"shape of {name}")).sizes
-        self._parts.unknowns[name] = {"shape": [*sizes], **given}
+        own = Text.plain(text, f"shape of {name}")
+        declared = read_shape(own)
+        if declared != Declared(declared.sizes):
+            fail("an unknown has sizes, and nothing is promised of it", own.span())
+        self._parts.unknowns[name] = {"shape": [*declared.sizes], **given}
         return self
 
     def definition(self, left: str, expression: str) -> Spec:

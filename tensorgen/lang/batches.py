@@ -13,6 +13,7 @@ from tensorgen.operators.batches import called_in_text, told, without_batch
 from tensorgen.spec.model import FunctionSpec, InputSpec
 from tensorgen.spec.names import in_spec
 
+A_PROBLEM = "a problem"
 ONE_BY_ONE = "without 'batch', call it for each sample"
 
 
@@ -40,9 +41,8 @@ def check_batch(
         return False
     for emit in function.emit:
         if emit.kind is PROBLEM:
-            message = "a problem is of one sample, and this function has a batch"
-            hint = "minimise the sum: a function over an axis of samples"
-            faults.add(message, emit.text.span(), hint=hint)
+            message = f"{A_PROBLEM} is of one sample, and this function has a batch"
+            faults.add(message, emit.text.span(), hint=_of_all(given))
         elif emit.kind is ALL:
             message = "of a batch, derivatives by several inputs are named one by one"
             hint = f"name the inputs of one: [{', '.join(emit.inputs)}]"
@@ -58,10 +58,20 @@ def check_one_sample(
     faults: Faults, what: str, place: Text, arguments: Iterable[InputSpec]
 ) -> None:
     """Report `what` reads an argument that has a batch, and is of one sample."""
-    given = next((x.name for x in arguments if x.batch is not None), None)
+    given = next((x for x in arguments if x.batch is not None), None)
     if given is not None:
-        message = f"{what} is of one sample, and reads '{given}', which has a batch"
-        faults.add(message, place.span(), hint=ONE_BY_ONE)
+        read = f"reads '{given.name}', which has a batch"
+        hint = _of_all(given) if what == A_PROBLEM else ONE_BY_ONE
+        faults.add(f"{what} is of one sample, and {read}", place.span(), hint=hint)
+
+
+def _of_all(given: InputSpec) -> str:
+    """What to write where one problem is wanted, of all samples or of each."""
+    axes = ", ".join(in_spec(str(x)) for x in (given.batch, *given.shape))
+    return (
+        f"without 'batch', solve one for each sample; one of all minimises a sum over "
+        f"samples, and takes {given.name}: [{axes}]"
+    )
 
 
 def _place(function: FunctionSpec, call: str) -> Span:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tensorgen.errors import Faults, Text
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.ir.nodes import Node
-from tensorgen.lang.batches import check_one_sample
+from tensorgen.lang.batches import A_PROBLEM, check_one_sample
 from tensorgen.lang.elaborated_problem import Between, ElaboratedProblem
 from tensorgen.lang.index_forms import Index
 from tensorgen.lang.moved_optimum import moved_optimum
@@ -54,7 +54,7 @@ def elaborate_problem(
     ]
     _check_parameters(session.faults, problem, record)
     read = [x for x in spec.inputs if x.name in record.inputs]
-    check_one_sample(session.faults, "a problem", problem.objective, read)
+    check_one_sample(session.faults, A_PROBLEM, problem.objective, read)
     if session.faults or objective is None:
         return None
     graph, unknowns = session.graph, [x.node for x in variables]

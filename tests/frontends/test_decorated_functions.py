@@ -105,6 +105,50 @@ def test_a_default_that_has_a_name_is_one_of_the_function() -> None:
         scaled.grad(x, shift=x)
 
 
+@tensorgen.function(w="n", x="n batch: B", c="int, batch: [B]", wrt=["w", "x"])
+def surprise(w: Array, x: Array, c: Array, shift: float = 0.1) -> Array:
+    """Return what one sample tells."""
+    z = w * x + shift
+    return np.log(np.sum(np.exp(z))) - z[c]
+
+
+def samples() -> tuple[Array, Array, Array]:
+    """Return arguments of `surprise`, for samples in rows."""
+    rng = np.random.default_rng(1)
+    return rng.normal(size=3), rng.normal(size=(4, 3)), np.array([0, 2, 1, 0])
+
+
+def test_what_is_generated_takes_a_batch_and_calls_one_sample() -> None:
+    w, x, c = samples()
+    own = [surprise(w, *one) for one in zip(x, c, strict=True)]
+    np.testing.assert_allclose(surprise.value(w, x, c), own)
+    assert "x: {shape: [n], batch: [B]}" in surprise.spec
+    assert "c: {shape: scalar, index: n, batch: [B]}" in surprise.spec
+    assert surprise.hess(w, x, c)["w", "x"].shape == (4, 3, 3)
+
+
+def test_derivatives_over_a_batch_are_those_of_each_sample() -> None:
+    w, x, c = samples()
+    parts = np.exp(w * x + 0.1)
+    shares = parts / parts.sum(axis=1, keepdims=True)
+    by_w, by_x = surprise.grad(w, x, c)
+    np.testing.assert_allclose(by_w, x * (shares - np.eye(3)[c]), rtol=1e-12)
+    np.testing.assert_allclose(by_x, w * (shares - np.eye(3)[c]), rtol=1e-12)
+    block = np.stack([np.diag(p) - np.outer(p, p) for p in shares])
+    block *= x[:, :, None] * x[:, None]
+    np.testing.assert_allclose(surprise.hess(w, x, c)["w", "w"], block, atol=1e-15)
+
+
+def test_verify_compares_samples_with_the_function() -> None:
+    surprise.function, own = lambda w, x, c: own(w, x, c) * 1.001, surprise.function
+    try:
+        found = surprise.verify()
+    finally:
+        surprise.function = own
+    (wrong,) = (x for x in found.findings if x.verdict != "ok")
+    assert wrong.module.endswith("test_decorated_functions.py")
+
+
 def test_verify_compares_the_function_too() -> None:
     found = loss.verify()
     assert found

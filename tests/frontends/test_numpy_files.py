@@ -56,6 +56,15 @@ def test_annotations_say_how_long_axes_are(name: str) -> None:
     }
 
 
+def test_annotations_say_of_which_arguments_there_are_samples() -> None:
+    text = "def f(w: 'n', x: 'n batch: B', y: 'batch: B'):\n    return y * (w @ x)\n"
+    assert spec(text)["inputs"] == {
+        "w": ["n"],
+        "x": {"shape": ["n"], "batch": ["B"]},
+        "y": {"shape": "scalar", "batch": ["B"]},
+    }
+
+
 def test_where_nobody_says_it_is_differentiated_by_the_first_argument() -> None:
     found = NOTATIONS["numpy"].read(Source("in.py", ANNOTATED), Asked())
     assert "    wrt: w\n" in found.spec

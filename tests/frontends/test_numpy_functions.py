@@ -33,6 +33,25 @@ def fault(statement: str, **shapes: str) -> tuple[str, str]:
     return head.split("error: ")[1], line[under.index("~") : under.rindex("~") + 1]
 
 
+def test_faults_of_a_batch_point_at_what_was_said() -> None:
+    body = "def f(x, y=1.0):\n    return x\n"
+    at_name = "f.py:2:7: error: 'x' is of one sample, and B is how many there are"
+    assert told(body, x="B n batch: B").startswith(at_name)
+    assert "a batch axis has a size by name, not '3'" in told(body, x="n batch: 3")
+    assert "f.py:2:10: error: what has a default is" in told(body, y="batch: B")
+    assert "'f' has no argument 'batch'" in told(body, batch="B")
+    assert 'hint: say of which arguments there are samples: x="n' in told(
+        body, batch="B"
+    )
+
+
+def test_sizes_may_have_the_name_of_a_batch() -> None:
+    found = read_numpy_function(
+        f"{HEAD}def f(x):\n    return np.sum(x)\n", "f.py", {"x": "batch n"}, "x"
+    )
+    assert "x: [batch, n]" in found.spec
+
+
 def test_a_function_becomes_the_text_that_one_would_write() -> None:
     found = read_numpy_function(
         '''

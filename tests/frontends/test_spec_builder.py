@@ -114,6 +114,42 @@ def test_problems_unknowns_and_several_results_are_written() -> None:
     assert module.both([1.0, 2.0, 0.0, 0.0]).t == 9
 
 
+def test_a_batch_is_said_of_inputs_as_in_files() -> None:
+    spec = tensorgen.Spec("fits").input("mu", "n").input("x", "n", batch="B")
+    spec.input("y", batch="B").input("S", ["n", "n"], batch="B")
+    spec.input("c", "k int < n, batch: B").input("T", "n n spd batch: [B]")
+    spec.function("f", "sum((x - mu)**2) * y + mu @ T @ S @ x[c]", wrt="mu")
+    assert "\n".join(spec.to_yaml().splitlines()[3:9]) == """\
+  mu: [n]
+  x: {shape: [n], batch: [B]}
+  y: {shape: scalar, batch: [B]}
+  S: {shape: [n, n], batch: [B]}
+  c: {shape: [k], index: n, batch: [B]}
+  T: {shape: [n, n], spd: true, batch: [B]}"""
+    spec = tensorgen.Spec("fits").input("mu", "n").input("x", "n", batch="B")
+    module = spec.function("f", "sum((x - mu)**4)", wrt="mu").load()
+    x = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_allclose(module.f_grad(np.ones(2), x), -4 * (x - 1) ** 3)
+    same = tensorgen.load(spec.to_yaml())
+    np.testing.assert_array_equal(same.f(np.ones(2), x), module.f(np.ones(2), x))
+
+
+def test_a_batch_that_cannot_be_is_told_of_what_was_written() -> None:
+    for size, shape in (("[B", "n"), ("B", "n batch: B"), ("", "n")):
+        with pytest.raises(tensorgen.SpecError, match=r"shape of x:1:1.*no shape"):
+            tensorgen.Spec("wrong").input("x", shape, batch=size)
+    for shape in ("n batch: B", "n n spd", "n int"):
+        with pytest.raises(tensorgen.SpecError, match=r"shape of z:1:1.*has sizes"):
+            tensorgen.Spec("wrong").unknown("z", shape, equation="z**3 - x")
+    spec = tensorgen.Spec("wrong").input("x", "n", batch="[B, C]")
+    with pytest.raises(tensorgen.SpecError, match=":4:26: error: there is one batch"):
+        spec.function("f", "sum(x)").load()
+    spec = tensorgen.Spec("wrong").input("x", "B n", batch="B").function("f", "sum(x)")
+    message = r"wrong>:4:3: error: 'x' is of one sample, and B is how many there are"
+    with pytest.raises(tensorgen.SpecError, match=message):
+        spec.load()
+
+
 def test_a_spec_of_the_examples_can_be_put_together() -> None:
     text = (ROOT / "examples" / "logistic_regression.yaml").read_text("utf-8")
     spec = tensorgen.Spec(

@@ -93,6 +93,11 @@ def test_a_function_of_a_batch_reads_no_unknown() -> None:
 
 def test_a_problem_of_a_file_is_of_one_sample() -> None:
     problem = "problem: {minimize: f, variables: w}\n"
-    message, place, _ = fault(f"{HEAD}functions:\n  f: sum(x * w)\n{problem}")
+    message, place, hint = fault(f"{HEAD}functions:\n  f: sum(x * w)\n{problem}")
     assert message == "a problem is of one sample, and reads 'x', which has a batch"
     assert place == "f"
+    written = "{expr: sum(x * w), wrt: w, emit: [problem]}"
+    assert fault(f"{HEAD}functions:\n  f: {written}\n")[2] == hint
+    each, of_all = hint.split("; ")
+    assert each == "without 'batch', solve one for each sample"
+    assert of_all.endswith("minimises a sum over samples, and takes x: [B, n]")
