@@ -342,9 +342,10 @@ def _of_multiple(node: Product, word: NameOf) -> Iterator[str]:
     """Yield words for a multiple of an operand, for sums of it, and its diagonal."""
     inner, labels = node.factors[0]
     arg = word(inner)
-    sums = ["row_sums", "column_sums"][labels[0] != 0] if node.order == 1 else ""
+    of_matrix = len(labels) == 2 and node.order == 1
+    sums = ("row_sums" if labels[0] == 0 else "column_sums") if of_matrix else ""
     if node.inner and not arg:
-        if len(labels) == 2 and sums:
+        if sums:
             yield sums
     elif not arg:
         return
@@ -354,7 +355,7 @@ def _of_multiple(node: Product, word: NameOf) -> Iterator[str]:
             yield _factors(inner, word, node)
         else:
             yield f"{arg}_sums" if node.order else f"sum_{arg}"
-            if len(labels) == 2 and sums:
+            if sums:
                 yield f"{arg}_{sums}"  # of both ways the second one
     elif len({*labels}) < len(labels):
         yield f"diagonal_{arg}"

@@ -107,7 +107,8 @@ def cheapest(
 
 def _is_little(stored: tuple[bool, float], least: tuple[bool, float]) -> bool:
     """Whether a plan stores about as little as any: a plain array for two or three."""
-    return stored[0] == least[0] and stored[1] < GAIN_OF_ROOM * least[1]
+    held = stored[1] == least[1] or stored[1] < GAIN_OF_ROOM * least[1]
+    return stored[0] == least[0] and held
 
 
 def _stored(context: Context, plan: Plan) -> tuple[bool, float]:

@@ -22,7 +22,7 @@ functions:
 CASES = {
     "exp(-sum((X[i, k] - X[j, k])**2, k)/2)": ["np.exp(K, out=K)"],
     "W[i, j]*exp(-sum((X[i, k] - X[j, k])**2, k)/2)": [
-        "np.exp(exp_exponents, out=exp_exponents)"
+        "np.exp(exp_neg_half_sq_dists_X, out=exp_neg_half_sq_dists_X)"
     ],
     "sin(tanh(W[i, j] + Y[j, i])) + Y[i, j]": [
         *("K = Y.T + W", "np.tanh(K, out=K)", "np.sin(K, out=K)", "K += Y")
