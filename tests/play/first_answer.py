@@ -15,7 +15,7 @@ from pathlib import Path
 from docs.static_play import build, named_runtime
 from tests.play.browser import browser, done, opened, serving_files
 
-TIMES = 5
+TIMES = 3
 
 
 def main() -> None:

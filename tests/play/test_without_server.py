@@ -58,7 +58,7 @@ def test_code_is_what_the_compiler_writes_elsewhere(
     asked: set[str] = set()
     with serving_files(folder) as address, opened(chromium, "about:blank") as page:
         page.on("request", lambda one: asked.add(urlsplit(one.url).netloc))
-        for name in ("logistic_regression", "kalman", "total_variation"):
+        for name in ("logistic_regression", "quadratic_form", "poisson_regression"):
             text = (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
             page.goto(f"{address}#{urlencode({'spec': text})}")
             shown = f"textContent.includes('{name}_numpy.py')"
