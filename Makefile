@@ -14,6 +14,8 @@ SPECS ?= 0:60000
 
 # The part of the tests that `make thorough` runs, K/N.
 PART ?= 1/1
+# The folder of a release of Pyodide, for `make docs` and `make browser`.
+export PYODIDE
 # Seeds of the random programs of which `make self-check` counts functions, START:STOP.
 CHECKED ?= 0:200
 
@@ -112,7 +114,7 @@ BROWSER := $(BIN)/python -c 'import playwright' 2>/dev/null || \
 	  $(BIN)/python -m pip install --quiet --editable '.[browser]'
 
 .PHONY: browser screenshots
-browser: $(DEV)  ## tests of pages in Chromium, CHROMIUM=... if it is not found; skipped without
+browser: $(DEV)  ## tests of pages in Chromium (CHROMIUM=...), without a server by PYODIDE=...
 	$(BROWSER)
 	$(BIN)/python -m pytest -m browser
 
@@ -179,7 +181,7 @@ release-check: $(DEV)  ## build wheel and sdist, install each where nothing else
 	$(BIN)/python -m pytest tests/release/check.py
 
 .PHONY: docs
-docs: $(DEV)  ## build the site in build/site, and check it; in Chromium too, where it is
+docs: $(DEV)  ## build the site in build/site, and check it; PYODIDE=... to take that in
 	$(BIN)/python -c 'import material, mkdocstrings_handlers.python' 2>/dev/null || \
 	  $(BIN)/python -m pip install --quiet --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict

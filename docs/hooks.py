@@ -23,7 +23,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 import tensorgen
-from docs import function_pages
+from docs import function_pages, static_play
 from docs.typeset import typeset
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +33,10 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
 }
 """Pages from beside `docs`, and what they are called on the site."""
+PLAY = ROOT / "build" / "play"
+"""The page of `tensorgen play` as files, which the site has in a folder of its own."""
+SERVED = {"tensorgen/play/page/page.html": "play/index.html"}
+"""What one sees in the repository, and works on the site."""
 RESULTS = "benchmarks/results"
 """A folder of pictures and tables, which pages show and lead to."""
 EMITTED = ROOT / "build" / "emitted" / "emitted.py"
@@ -47,11 +51,12 @@ log = logging.getLogger("mkdocs.hooks.site")
 
 
 def on_startup(command: str, dirty: bool) -> None:
-    """Write the module that docs/objects.md tells of, where mkdocstrings looks."""
+    """Write what is made: the module of docs/objects.md, the page of static_play.py."""
     EMITTED.parent.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(action="ignore", category=tensorgen.SpecWarning):
         text = tensorgen.generate(ROOT / "docs" / "emitted.yaml")
     EMITTED.write_text(text, encoding="utf-8")
+    static_play.build(PLAY, static_play.named_runtime())
 
 
 def on_config(config: Any) -> Any:
@@ -66,6 +71,7 @@ def on_config(config: Any) -> Any:
 
 
 def _entries(nav: list[Any], docs: Path) -> Iterator[Any]:
+    made = {*PAGES.values(), *SERVED.values()}
     for entry in nav:
         ((title, target),) = entry.items()
         if isinstance(target, list):
@@ -77,7 +83,7 @@ def _entries(nav: list[Any], docs: Path) -> Iterator[Any]:
             pages.sort(key=lambda name: name != "index.md")
             if pages:
                 yield {title: [target + name for name in pages]}
-        elif target in PAGES.values() or (docs / target).is_file():
+        elif target in made or (docs / target).is_file():
             yield entry
         else:
             log.info("no page %s", target)
@@ -96,6 +102,9 @@ def on_files(files: Files, config: Any) -> Files:
     for path, name in PAGES.items():
         text = (ROOT / path).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=text))
+    for made in sorted(x for x in PLAY.rglob("*") if x.is_file()):
+        name = f"play/{made.relative_to(PLAY).as_posix()}"
+        files.append(File.generated(config, name, abs_src_path=str(made)))
     for result in sorted((ROOT / RESULTS).glob("*.*")):
         name = f"{RESULTS}/{result.name}"
         files.append(File.generated(config, name, abs_src_path=str(result)))
@@ -113,7 +122,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         if not target or re.match(r"[a-z]+:", target):
             return found[0]
         path = posixpath.normpath(posixpath.join(here, target))
-        name = PAGES.get(path, path.removeprefix("docs/"))
+        name = {**PAGES, **SERVED}.get(path, path.removeprefix("docs/"))
         if files.get_file_from_path(name) is not None:
             shown = posixpath.relpath(name, start or ".")
             return f"{found['text']}({shown}{sign}{anchor})"

@@ -27,7 +27,9 @@ from tests.contrast import AA, color, contrast, over, properties
 from tests.documents import ROOT
 
 SITE = ROOT / "build" / "site"
-PAGES = sorted(SITE.rglob("*.html"))
+PLAY = SITE / "play" / "index.html"
+PAGES = sorted({*SITE.rglob("*.html")} - {PLAY})
+"""What is made of pages in `docs`; the other one has tests of its own."""
 FUNCTIONS = list(entries())
 LOADED = {"script", "img", "link", "iframe", "source", "video", "object", "embed"}
 
@@ -101,6 +103,13 @@ def test_nothing_is_loaded_from_elsewhere(path: Path) -> None:
     assert 'class="mermaid"' not in text  # whose script the theme would fetch
     for style in re.findall(r"<style[^>]*>(.*?)</style>", text, re.DOTALL):
         assert "@import" not in style and "//" not in style
+
+
+def test_the_page_to_type_on_is_there_and_led_to() -> None:
+    assert PLAY.is_file() and (PLAY.parent / "packages.zip").is_file()
+    assert "play/index.html" in page(SITE / "index.html").links
+    # Two in the text, and one in the menu.
+    assert page(SITE / "play.html").links.count("play/index.html") == 3
 
 
 def test_styles_load_nothing_from_elsewhere() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import fsum
 
 Place = tuple[int, int]
 """A value and its row; in other rows, a place that lines from the value go through."""
@@ -124,8 +125,9 @@ def _wanted(
     pairs = [pair for side in sides for pair in side.get(place, {}).items()]
     if not pairs:
         return middles[place], LIGHT
-    whole = sum(weight for _, weight in pairs)
-    return sum(middles[x] * weight for x, weight in pairs) / whole, whole
+    # Not `sum`, which rounds otherwise since Python 3.12: all get one picture.
+    whole = fsum(weight for _, weight in pairs)
+    return fsum(middles[x] * weight for x, weight in pairs) / whole, whole
 
 
 def _spread(

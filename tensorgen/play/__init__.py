@@ -8,11 +8,14 @@
 | `warm.py`            | what all jobs do at first, done once                          |
 | `timing.py`          | how long emitted functions take                               |
 | `highlight.py`       | Python as HTML                                                |
-| `budgets.py`         | that work in processes of its own, which end in time          |
+| `requests.py`        | what may be asked for, and what that may take                 |
+| `processes.py`       | that work in processes of its own, which end in time          |
 | `guard.py`           | who may ask at all                                            |
-| `http_server.py`     | what there is to ask for                                      |
+| `http_server.py`     | what there is to ask for, where a server answers              |
+| `in_browser.py`      | what answers without one: Python in the browser               |
 | `gallery.py`         | examples to start from                                        |
-| `page/`              | the page: HTML, style and script                              |
+| `page_files.py`      | the files of the page, as browsers get them                   |
+| `page/`              | the page: HTML, style and scripts                             |
 
 What a browser sends is untrusted: it is data for the compiler, never a path, a command
 or code. What is sent back is text, or HTML made here with every text in it escaped.

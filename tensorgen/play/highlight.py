@@ -13,6 +13,8 @@ _SORTS = {
     tokenize.NUMBER: "number",
     tokenize.COMMENT: "comment",
 }
+_FORMATTED_START = getattr(tokenize, "FSTRING_START", None)
+_FORMATTED_END = getattr(tokenize, "FSTRING_END", None)
 
 
 def highlighted(code: str) -> str:
@@ -34,7 +36,18 @@ Place = tuple[int, int]
 def _words(code: str) -> Iterator[tuple[Place, Place, str]]:
     """Yield where words begin and end, and of which sort they are."""
     before = ""
+    inside: list[Place] = (
+        []
+    )  # the starts of formatted strings, which Python 3.12 divides
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.type == _FORMATTED_START:
+            inside.append(token.start)
+        if inside:
+            if token.type == _FORMATTED_END:
+                start = inside.pop()
+                if not inside:
+                    yield start, token.end, "string"
+            continue
         sort = _SORTS.get(token.type, "")
         if token.type == tokenize.NAME:
             if keyword.iskeyword(token.string):

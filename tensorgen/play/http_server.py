@@ -7,29 +7,25 @@ import os
 import socket
 import threading
 from collections.abc import Callable
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from tensorgen.explanation.style import STYLE, lights
-from tensorgen.play.budgets import Budget, BusyError, Workers
 from tensorgen.play.gallery import gallery
 from tensorgen.play.guard import Guard, new_token
+from tensorgen.play.page_files import EXAMPLES, FILES, page_file
+from tensorgen.play.processes import BusyError, Workers
+from tensorgen.play.requests import JOBS, Budget, RefusedError, read_request
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 ADDRESS = "127.0.0.1"
-JOBS = ("compile", "explain", "check", "time")
-LIGHTS = 60
-"""How many values of a function light up while one points at them."""
-FILES = {"/": "page.html", "/page.css": "page.css", "/page.js": "page.js"}
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 
@@ -40,47 +36,48 @@ def application(token: str, workers: Workers) -> ASGIApp:
         job = request.path_params["job"]
         if job not in JOBS:
             raise HTTPException(404)
-        given = await _given(request, workers.budget.request)
+        given = await _given(request, workers.budget)
         try:
             answer = await workers.run(job, given, request.is_disconnected)
         except BusyError:
             raise HTTPException(503, "too much is being computed; ask again") from None
-        return JSONResponse(answer)
+        return _json(answer)
 
     async def examples(request: Request) -> Response:
-        return JSONResponse(gallery())
+        return _json(gallery())
 
-    routes = [Route(path, _file(name)) for path, name in FILES.items()]
-    routes += [Route("/examples", examples), Route("/run/{job}", asked, methods=_POST)]
+    routes = [Route(f"/{path}", _file(name)) for path, name in FILES.items()]
+    routes += [Route(f"/{EXAMPLES}", examples)]
+    routes += [Route("/run/{job}", asked, methods=_POST)]
     return Guard(Starlette(routes=routes), token)
 
 
 _POST = ["POST"]
 
 
-async def _given(request: Request, most: int) -> dict[str, Any]:
+def _json(told: Any) -> Response:
+    """An answer: escaped, for half of a pair of surrogates has no other form."""
+    return Response(json.dumps(told), media_type="application/json")
+
+
+async def _given(request: Request, budget: Budget) -> dict[str, Any]:
     """Return what the page sent, or refuse it."""
     if request.headers.get("content-type") != "application/json":
         raise HTTPException(415, "JSON is expected")
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > most:
-            raise HTTPException(413, f"more than {most:,} bytes")
+        if len(body) > budget.request:
+            break
     try:
-        given = json.loads(body)
-    except (ValueError, RecursionError):
-        raise HTTPException(400, "this is no JSON") from None
-    if not isinstance(given, dict):
-        raise HTTPException(400, "an object is expected")
-    return given
+        return read_request(bytes(body), budget)
+    except RefusedError as error:
+        raise HTTPException(error.code, error.why) from None
 
 
 def _file(name: str) -> Callable[[Request], Response]:
     """Return what answers with a file of the page."""
-    text = (files("tensorgen.play") / "page" / name).read_text(encoding="utf-8")
-    if name == "page.css":  # sections look as on a page of `tensorgen explain`
-        text = "\n".join([STYLE, lights(LIGHTS), text])
+    text = page_file(name)
     kind = _TYPES[name.rpartition(".")[2]]
 
     def answer(request: Request) -> Response:

@@ -27,8 +27,10 @@ TIMED_SIZE, LONGEST = 100, 1000
 """A dim of which the spec hints at no size, and the longest one that is taken."""
 ENTRIES, WIDEST = 200_000, 1000
 """The most entries of an argument, and of all that is differentiated by."""
-SECONDS, CALLS = 0.2, 200
-"""A function is called until either is reached."""
+SECONDS, GROUPS = 0.2, 50
+"""A function is called until so long has been measured, or so many groups of calls."""
+SHORTEST = 2e-3
+"""The least seconds of a group: in browsers clocks go by tenths of milliseconds."""
 ATTEMPTS = 6
 """How often other numbers are tried where a function raises something."""
 
@@ -98,12 +100,18 @@ def _of(
 def _seconds(call: Callable[[], object]) -> float:
     """The median time of a call, the first of which is not counted."""
     taken: list[float] = []
+    several = 1
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         call()
         end = time.perf_counter() + SECONDS
-        while len(taken) < CALLS and (not taken or time.perf_counter() < end):
+        while len(taken) < GROUPS and (not taken or time.perf_counter() < end):
             start = time.perf_counter()
-            call()
-            taken.append(time.perf_counter() - start)
+            for _ in range(several):
+                call()
+            spent = time.perf_counter() - start
+            if spent < SHORTEST:
+                several *= 2
+            else:
+                taken.append(spent / several)
     return median(taken)

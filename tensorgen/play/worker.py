@@ -148,19 +148,19 @@ def _loaded(job: _Job) -> tuple[Verification, Subject]:
     return known, generated(text, name, BACKENDS[0], source.name, MODE)
 
 
-JOBS: Mapping[str, Callable[[_Job], Answer]] = {
+_RUN: Mapping[str, Callable[[_Job], Answer]] = {
     "translate": lambda job: {},  # a job has its spec from the beginning
     "compile": _compiled,
     "explain": _explained,
     "check": _checked,
     "time": _timed,
 }
-"""What can be asked for."""
+"""What is done for each of `requests.JOBS`."""
 
 
 def work(name: str, given: Mapping[str, Any]) -> Answer:
     """Do a job; raises `KeyError` for what is none."""
-    run, form = JOBS[name], Answer()
+    run, form = _RUN[name], Answer()
     job: _Job | None = None
     try:
         job = _Job(given)

@@ -1,10 +1,13 @@
-"""The page in a real browser, and the page that `tensorgen explain` writes."""
+"""The page in a real browser, and the page that `tensorgen explain` writes.
+
+The page is the same whether a server answers or Python in the browser, and so are
+its tests.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +15,19 @@ from urllib.parse import quote
 
 import pytest
 
+from docs.static_play import build
 from tensorgen import cli
-from tests.play.browser import SIZES, NoBrowserError, browser, opened, serving
+from tests.play.browser import (
+    SIZES,
+    NoBrowserError,
+    browser,
+    done,
+    opened,
+    runtime_folder,
+    serving,
+    serving_files,
+    until,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -31,10 +45,20 @@ def chromium() -> Iterator[Any]:
         pytest.skip(str(error))
 
 
-@pytest.fixture(scope="module")
-def address(chromium: Any) -> Iterator[str]:
-    with serving() as found:
-        yield found
+@pytest.fixture(scope="module", params=["server", "files"])
+def address(
+    request: pytest.FixtureRequest,
+    chromium: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[str]:
+    if request.param == "server":
+        with serving() as found:
+            yield found
+    else:
+        folder = tmp_path_factory.mktemp("site") / "play"
+        build(folder, runtime_folder())
+        with serving_files(folder) as found:
+            yield found
 
 
 @pytest.fixture
@@ -43,24 +67,6 @@ def page(chromium: Any, address: str) -> Iterator[Any]:
         done(found)
         yield found
         assert found.told == []
-
-
-def until(page: Any, told: str) -> None:
-    """Wait until something holds of the page, whose policy lets it ask nothing."""
-    end = time.monotonic() + 60
-    while not page.evaluate(told):
-        assert time.monotonic() < end, told
-        page.wait_for_timeout(50)
-
-
-def done(page: Any) -> None:
-    """Wait until what was typed has been answered."""
-    page.wait_for_selector("#function section")
-    until(
-        page,
-        "document.querySelector('#status').textContent.startsWith('Compiled')"
-        " && !document.querySelector('#told').classList.contains('stale')",
-    )
 
 
 def no_wider(page: Any) -> bool:
@@ -163,6 +169,15 @@ def test_a_check_and_times_are_a_click_away(page: Any) -> None:
     page.click("#run-time")
     page.wait_for_selector("#timed tbody tr")
     assert "n = " in page.locator("#timed tbody").inner_text()
+
+
+def test_a_formula_in_another_notation_becomes_a_spec(page: Any) -> None:
+    page.click("#foreign summary")
+    page.fill("#formula", "norm2(A*x-y)^2")
+    page.click("#bring")
+    page.wait_for_selector("#spec:visible")
+    assert "norm(A @ x - y)**2" in page.input_value("#spec")
+    done(page)
 
 
 def test_examples_are_expressions_and_specs(page: Any) -> None:

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from tensorgen.play.budgets import MIB, Budget, BusyError, Workers
 from tensorgen.play.guard import HEADERS, Guard, new_token
-from tensorgen.play.http_server import FILES, JOBS, application
+from tensorgen.play.http_server import application
+from tensorgen.play.page_files import EXAMPLES, FILES
+from tensorgen.play.processes import BusyError, Workers
+from tensorgen.play.requests import JOBS, MIB, Budget
 
 TOKEN = "a-secret"
 HERE = "http://127.0.0.1:8000"
@@ -32,11 +34,11 @@ def page() -> Iterator[TestClient]:
         yield found
 
 
-@pytest.mark.parametrize("path", [*FILES, "/examples"])
+@pytest.mark.parametrize("path", [*FILES, EXAMPLES])
 def test_all_of_the_page_is_there_and_says_what_it_may_do(
     page: TestClient, path: str
 ) -> None:
-    answer = page.get(f"/{TOKEN}{path}")
+    answer = page.get(f"/{TOKEN}/{path}")
     assert answer.status_code == 200 and answer.text
     for name, value in HEADERS.items():
         assert answer.headers[name] == value
@@ -49,9 +51,9 @@ def test_the_page_refers_to_nothing_else_and_holds_no_script_of_its_own(
 ) -> None:
     text = page.get(f"/{TOKEN}/").text
     found = re.findall(r'(?:src|href)="([^"]*)"', text)
-    assert sorted(found) == ["data:,", "page.css", "page.js"]
+    assert sorted(found) == ["answers.js", "data:,", "page.css", "page.js"]
     assert not re.search(r"<script>|<style|style=|\son\w+=|https?:", text)
-    for name in ("page.css", "page.js"):
+    for name in ("answers.js", "page.css", "page.js"):
         assert not re.search(
             r"https?:|@import|url\(", page.get(f"/{TOKEN}/{name}").text
         )
@@ -170,14 +172,23 @@ def test_what_is_no_request_is_refused(
     assert answer.status_code == code
 
 
+KEYS = {
+    "translate": "spec",
+    "compile": "modules",
+    "explain": "functions",
+    "check": "findings",
+    "time": "times",
+}
+
+
 @pytest.mark.parametrize("job", JOBS)
 def test_every_job_is_answered(page: TestClient, job: str) -> None:
     given = {"expression": "x @ A @ x"}
+    if job == "translate":
+        given = {"notation": "", "text": "x'*A*x"}
     answer = page.post(f"/{TOKEN}/run/{job}", json=given)
     assert answer.status_code == 200
-    assert answer.json()["variables"][0]["name"] == "x"
-    keys = {"compile": "modules", "explain": "functions", "check": "findings"}
-    assert answer.json()[keys.get(job, "times")]
+    assert answer.json()[KEYS[job]]
 
 
 def test_faults_are_answers(page: TestClient) -> None:

@@ -61,6 +61,14 @@ def test_code_is_highlighted_by_what_its_words_are() -> None:
     )
 
 
+def test_a_formatted_string_is_one_word_for_all_pythons() -> None:
+    text = """f"{a['b']!r:>{n}} and {f'{c}'}" + 'd'"""
+    code = f"x = {text}\n"
+    first, second = (html.escape(x, quote=False) for x in text.split(" + "))
+    spans = (f'<span class="string">{x}</span>' for x in (first, second))
+    assert highlighted(code) == f"x = {' + '.join(spans)}\n"
+
+
 def test_a_fault_is_told_as_in_the_terminal_and_where_it_was_typed() -> None:
     answer = work("compile", {"expression": "  x @ A\n+ log(y"})
     (fault,) = answer["diagnostics"]

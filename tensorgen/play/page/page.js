@@ -1,5 +1,6 @@
 // The page of `tensorgen play`. What is typed and chosen is one state, which lives in the
-// fragment of the address; the server is asked for everything that follows from it.
+// fragment of the address; all that follows from it is what `answered` returns: a server
+// answers, or Python in the browser.
 "use strict";
 
 const DELAY = 350; // milliseconds of rest before what is typed is sent
@@ -58,17 +59,6 @@ function given() {
 
 // --- asking -----------------------------------------------------------------------
 
-async function ask(job, signal, what = given()) {
-  const answer = await fetch(`run/${job}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(what),
-    signal,
-  });
-  if (answer.ok) return answer.json();
-  return { stopped: await answer.text() };
-}
-
 function changed(now = false) {
   keep();
   clearTimeout(timer);
@@ -88,8 +78,9 @@ async function run() {
   find("told").classList.add("stale");
   say("Compiling …");
   const start = performance.now();
-  const one = ask("compile", own.signal).then((answer) => { compiled(answer, start); return answer; });
-  const other = ask("explain", own.signal);
+  const ask = (job) => answered(job, given(), own.signal, say);
+  const one = ask("compile").then((answer) => { compiled(answer, start); return answer; });
+  const other = ask("explain");
   try {
     const [made, told] = await Promise.all([one, other]);
     if (told.functions) showFunctions(told.functions);
@@ -99,7 +90,7 @@ async function run() {
     }
     if (made.modules) find("told").classList.remove("stale");
   } catch (error) {
-    if (error.name !== "AbortError") say(`The server does not answer: is it still running? (${error.message})`);
+    if (error.name !== "AbortError") say(error.message);
   }
 }
 
@@ -167,7 +158,7 @@ function showModule(module) {
   save.addEventListener("click", () => download(module.name, module.text));
   bar.append(element("code", module.name), copy, save);
   const code = element("pre", "", { class: "code", tabindex: "0", role: "region", "aria-label": module.name });
-  code.innerHTML = module.html; // escaped by the server
+  code.innerHTML = module.html; // escaped where it was made
   find(module.backend).replaceChildren(bar, code);
 }
 
@@ -176,7 +167,7 @@ function showFunctions(found) {
   const shown = found.find((x) => x.name === state.of)
     ?? found.find((x) => /_(grad|jac)$/.test(x.name)) ?? found[0];
   const pick = (one) => {
-    find("function").innerHTML = one.html; // every text in it was escaped by the server
+    find("function").innerHTML = one.html; // every text in it was escaped where it was made
     for (const block of find("function").querySelectorAll("[data-latex]")) {
       block.append(copier("Copy LaTeX", block.dataset.latex));
     }
@@ -298,7 +289,7 @@ async function button(job, place, show) {
   const target = find(place);
   target.replaceChildren(element("p", "Working …"));
   try {
-    const answer = await ask(job, asking?.signal);
+    const answer = await answered(job, given(), asking?.signal);
     const faults = (answer.diagnostics ?? []).some((x) => x.kind === "error");
     const why = faults ? "There are faults; they stand below the text." : trouble(answer);
     target.replaceChildren(why ? element("p", why) : show(answer));
@@ -326,7 +317,7 @@ function timeTable({ times }) {
 
 async function bring() {
   const what = { notation: find("notation").value, text: find("formula").value };
-  const answer = await ask("translate", undefined, what);
+  const answer = await answered("translate", what);
   const faults = answer.diagnostics ?? [];
   find("brought").replaceChildren(...faults.map((x) => element("pre", x.text)));
   if (!faults.length && answer.spec === undefined) find("brought").append(trouble(answer));
@@ -377,7 +368,7 @@ function start(next) {
 }
 
 async function offer() {
-  const groups = await (await fetch("examples")).json();
+  const groups = await (await fetch("examples.json")).json();
   const list = find("examples");
   const all = [];
   for (const group of groups) {
@@ -430,7 +421,7 @@ function begin() {
   find("run-check").addEventListener("click", () => button("check", "checked", checkTable));
   find("run-time").addEventListener("click", () => button("time", "timed", timeTable));
   addEventListener("hashchange", () => start(read(location.hash)));
-  offer();
+  offer().catch(() => {}); // without examples the page is the same
   start(read(location.hash));
 }
 

@@ -15,28 +15,12 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+from tensorgen.play.requests import FELL, Budget
+
 Answer = dict[str, Any]
-
-MIB = 2**20
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a request may take: seconds, and bytes of memory, of itself, of its answer.
-
-    Of requests some run at a time and some wait; others are told to come again.
-    """
-
-    seconds: float = 30.0
-    memory: int = 2048 * MIB
-    request: int = MIB // 4
-    answer: int = 32 * MIB
-    running: int = 2
-    waiting: int = 8
 
 
 class BusyError(Exception):
@@ -117,9 +101,7 @@ class _Child:
             found = json.loads(self._here.recv_bytes(self.budget.answer))
             return found if isinstance(found, dict) else {}
         except EOFError:  # it ended without an answer
-            limit = f"{self.budget.seconds:g} seconds allowed for a request"
-            why = f"it took longer than the {limit}" if self._late else _FELL
-            return {"stopped": why}
+            return {"stopped": self.budget.late if self._late else FELL}
         except OSError:
             return {"stopped": "the result is too long for a page"}
         finally:
@@ -142,7 +124,6 @@ class _Child:
 
 
 _GONE = "the request was cancelled"
-_FELL = "it exceeded the limits of memory or time of a request"
 
 
 def _run(pipe: Connection, budget: Budget, name: str, given: Mapping[str, Any]) -> None:
