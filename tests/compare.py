@@ -146,7 +146,10 @@ def compare(base: str, options: Sequence[str], jobs: int) -> bool:
             for side, tree in trees.items():
                 given = tree, SEEDS[side], spec, KEPT / side / name, options
                 own[name, side] = pool.submit(emit, *given)
-        took = {key: future.result() for key, future in own.items()}
+        try:
+            took = {key: future.result() for key, future in own.items()}
+        finally:  # who interrupts it waits for no more
+            pool.shutdown(cancel_futures=True)
     same = True
     for name, text in texts.items():
         before, after = (KEPT / side / name for side in trees)
