@@ -150,6 +150,11 @@ papers: $(DEV)  ## the papers' figures beside JAX, torch and autograd; keeps the
 ablation: $(DEV)  ## what each law changes, by leaving it out; keeps the outcome
 	PYTHONPATH=. $(ONE_THREAD) $(BIN)/python benchmarks/ablation.py
 
+.PHONY: compare
+BASE ?= main
+compare: $(DEV)  ## what is emitted now beside what BASE=REVISION emits; CHECKED=1: checked
+	$(BIN)/python -m tests.compare $(BASE) $(if $(CHECKED),--checked)
+
 .PHONY: names
 names: $(DEV)  ## how values in emitted functions are called; keeps the outcome
 	PYTHONPATH=. $(BIN)/python benchmarks/names.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from tensorgen.arrays.arrays import Array
@@ -51,6 +52,17 @@ class Price:
 
 def price_of(code: Code, sizes: Mapping[str, int]) -> Price:
     """Return what code takes, at the sizes that are hinted at."""
+    return _price_of(code.statements, code.returns, tuple(sizes.items()))
+
+
+# Several ways to cut functions are compared with what these are, for each backend.
+@lru_cache(maxsize=256)
+def _price_of(
+    statements: tuple[Statement, ...],
+    returns: tuple[Array, ...],
+    hints: tuple[tuple[str, int], ...],
+) -> Price:
+    code, sizes = Code(statements, returns), dict(hints)
     dims = dims_of(code)
     speed = Speed(assumed(sizes, [x for dim in dims for x in dim.sources]))
     once, loops = list[Statement](), list[Statement]()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import SupportsIndex
 
+from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import peak
+from tensorgen.arrays.statements import Statement
 from tensorgen.arrays.work import arithmetic
 from tensorgen.ir.dims import ZERO, Coefficient, Dim
 from tensorgen.prices.thresholds import assumed
@@ -65,6 +68,17 @@ def held(code: Code, sizes: Mapping[str, int]) -> Dim:
     Which statement stores most follows from some `sizes`. Blocks, whose length is
     fixed, are not compared with what grows: they come on top of it.
     """
+    return _held(code.statements, code.returns, tuple(sizes.items()))
+
+
+# It is asked again where functions may share code, and for each backend.
+@lru_cache(maxsize=256)
+def _held(
+    statements: tuple[Statement, ...],
+    returns: tuple[Array, ...],
+    hints: tuple[tuple[str, int], ...],
+) -> Dim:
+    code, sizes = Code(statements, returns), dict(hints)
 
     def value(dim: Dim) -> int:
         return Amount.of(dim, sizes)

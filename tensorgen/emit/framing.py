@@ -10,7 +10,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from types import CodeType
+from typing import TYPE_CHECKING, ClassVar
 
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.imports import imports
@@ -19,7 +20,7 @@ from tensorgen.emit.text import WIDTH
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
 
 # Present in every copy of the folder, so that some other folder is not taken for it.
 _MARKER = "common/module.py.j2"
@@ -40,6 +41,24 @@ def template_folder() -> Traversable:
             return folder
     places = " or ".join(str(folder) for folder in candidates)
     raise FileNotFoundError(f"no templates of tensorgen in {places}; reinstall it")
+
+
+@cache
+def _compiled() -> BytecodeCache:
+    """What templates are compiled to, by their sources: the common ones once for all
+    folders."""
+    from jinja2.bccache import Bucket, BytecodeCache
+
+    class Compiled(BytecodeCache):
+        known: ClassVar[dict[tuple[str, str], CodeType | None]] = {}
+
+        def load_bytecode(self, bucket: Bucket) -> None:
+            bucket.code = self.known.get((bucket.key, bucket.checksum))
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            self.known[bucket.key, bucket.checksum] = bucket.code
+
+    return Compiled()
 
 
 @cache
@@ -64,6 +83,7 @@ def environment(folder: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=_compiled(),
     )
     result.filters["suffix"] = lambda text, suffix: f"{text}{suffix}"
     return result

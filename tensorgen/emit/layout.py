@@ -27,7 +27,7 @@ def finished(source: str, inputs: str, tell: Callable[[], None] = lambda: None) 
     parts = []
     for part in _definitions(source):
         tell()
-        parts.append(layout(part))
+        parts.append(_layout(*part))
     # Two empty lines, as there are around what stands at the margin.
     return sealed("\n\n".join(parts), inputs)
 
@@ -40,13 +40,22 @@ def parsed(source: str) -> ast.Module:
         raise InternalError(f"a generated module is no Python: {error}") from error
 
 
-def _definitions(source: str) -> Iterator[str]:
+class _Part(NamedTuple):
+    """A part of a source: its text and statements, and how many lines are above it."""
+
+    text: str
+    body: list[ast.stmt]
+    above: int
+
+
+def _definitions(source: str) -> Iterator[_Part]:
     """Cut a source before the functions and classes that an empty line sets apart.
 
     What is none of them is cut off from those that it stands behind.
     """
     lines = source.split("\n")
     cuts = [0]
+    bodies: list[list[ast.stmt]] = [[]]
     before: ast.stmt | None = None
     for node in parsed(source).body:
         above = node.lineno - 1
@@ -56,10 +65,14 @@ def _definitions(source: str) -> Iterator[str]:
             above = 0
         if above and not lines[above - 1].strip():
             cuts.append(above)
+            bodies.append([])
+        bodies[-1].append(node)
         before = node
-    for start, end in pairwise([*cuts, len(lines)]):
+    for body, (start, end) in zip(bodies, pairwise([*cuts, len(lines)]), strict=True):
         # Without empty lines around it, what is laid out already is formatted once.
-        yield "\n".join(lines[start:end]).strip("\n") + "\n"
+        while start < end and not lines[start]:
+            start += 1
+        yield _Part("\n".join(lines[start:end]).rstrip("\n") + "\n", body, start)
 
 
 _SPELT_OTHERWISE = re.compile(
@@ -90,18 +103,22 @@ class _Span(NamedTuple):
 
 def layout(source: str) -> str:
     """Return the source as black lays it out, the same for all its versions."""
+    return _layout(source, parsed(source).body)
+
+
+def _layout(source: str, body: list[ast.stmt], above: int = 0) -> str:
     lines = [line.rstrip() for line in source.split("\n")]
-    for span in reversed([*_spans(parsed(source).body, lines)]):
+    for span in reversed([*_spans(body, lines, above)]):
         own = lines[span.start : span.end]
         if len(own) > 1 or len(own[0]) > WIDTH or _SPELT_OTHERWISE.search(own[0]):
             lines[span.start : span.end] = _statement(own, span.is_head)
     return "\n".join(lines)
 
 
-def _spans(body: list[ast.stmt], lines: list[str]) -> Iterator[_Span]:
+def _spans(body: list[ast.stmt], lines: list[str], above: int) -> Iterator[_Span]:
     """The statements of a body and of the bodies in it, in order, but for texts."""
     for node in body:
-        start, end = node.lineno - 1, node.end_lineno or node.lineno
+        start, end = node.lineno - 1 - above, (node.end_lineno or node.lineno) - above
         inner = [part for part in _bodies(node) if part]
         if inner and inner[0][0].lineno > node.lineno:
             head = start + 1
@@ -109,7 +126,7 @@ def _spans(body: list[ast.stmt], lines: list[str]) -> Iterator[_Span]:
                 head += 1
             yield _Span(start, head, True)
             for part in inner:
-                yield from _spans(part, lines)
+                yield from _spans(part, lines, above)
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             yield _Span(start, end, False)
 

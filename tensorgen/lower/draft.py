@@ -43,7 +43,8 @@ class Draft:
     """The function under construction.
 
     `slow_at` tells that the library's `add.at` is fast for vectors alone, `in_blocks`
-    that what fits into a cache is worth a loop.
+    that what fits into a cache is worth a loop. `asked` has what of these, and of the
+    `functions` of the module, something depends on.
     """
 
     def __init__(
@@ -57,13 +58,38 @@ class Draft:
 
         Definitions that are called have their `functions`.
         """
-        self.functions = functions or DefinedFunctions()
-        self.slow_at, self.in_blocks = slow_at, in_blocks
+        self._functions = functions or DefinedFunctions()
+        self._slow_at, self._in_blocks = slow_at, in_blocks
+        self.asked: set[str] = set()
         self.names = names or Names(())
         self._taps: list[str] = []
         self._block, self._steps = ("", ""), dict[Dim, Dim]()
         self.steps: list[Value | Statement | Repeat] = []
         self._bound: dict[Array, Array] = {}
+
+    @property
+    def slow_at(self) -> bool:
+        """Whether the library's `add.at` is fast for vectors alone."""
+        self.asked.add("slow_at")
+        return self._slow_at
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether what fits into a cache is worth a loop."""
+        self.asked.add("in_blocks")
+        return self._in_blocks
+
+    @property
+    def functions(self) -> DefinedFunctions:
+        """The functions of definitions that are called."""
+        self.asked.add("functions")
+        return self._functions
+
+    def inner(self) -> Draft:
+        """Return the draft of what a loop in this one repeats."""
+        own = Draft(self._slow_at, self.names, self._in_blocks, self._functions)
+        own.asked = self.asked
+        return own
 
     def add(self, statement: Statement | Repeat) -> None:
         """Append a statement, or a loop whose body is a draft of its own."""

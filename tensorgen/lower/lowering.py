@@ -6,10 +6,18 @@ than once; else it stands where it is used. Names and lines are a later matter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from tensorgen.arrays import arrays, operations
 from tensorgen.arrays.code import Code
@@ -95,25 +103,82 @@ def lower(
     made a block at a time where that pays at these sizes; other functions that this one
     is to be like go `along` some of them so.
     """
-    plan = Plan(graph, roots, facts, matrices, hints)
-    names = Names([*reserved, *plan.inputs, *plan.symbols, *LAZY])
-    draft = Draft(slow_at, names, in_blocks, functions)
+    known, matrices = hints or {}, matrices or {}
     flags = [fresh] * len(roots) if isinstance(fresh, bool) else list(fresh)
+
+    def drafted() -> _Drafted:
+        plan = Plan(graph, roots, facts, matrices, hints)
+        names = Names([*reserved, *plan.inputs, *plan.symbols, *LAZY])
+        draft = Draft(slow_at, names, in_blocks, functions)
+        return _drafted(plan, draft, flags, variables, root_names)
+
+    what = (
+        *map(tuple, (roots, root_names, flags, facts, matrices.items(), known.items())),
+        *map(frozenset, (reserved, variables)),
+    )
+    made = _for_any_library(roots, what, (slow_at, in_blocks), drafted)
+    sizes = known if in_blocks else {}
+    where = tuple(sizes.items()), tuple(along)
+    if where not in made.rewritten:
+        naming = copy(made.naming)
+        naming.names = naming.names.copy()
+        named = naming.name, naming.again, [*naming.plan.named.values()]
+        scene = Scene(known, sizes, *named, along=along)
+        made.rewritten[where] = rewritten(made.code, scene)
+    code = _counting(_computing(made.rewritten[where]), counted or {})
+    return replace(code, called=made.naming.called(made.straight))
+
+
+class _Drafted(NamedTuple):
+    """Code before it is `rewritten` for sizes, its names, and the nodes whose values
+    are `straight`; what it was `asked` of the library that it is for."""
+
+    code: Code
+    naming: Naming
+    straight: set[Node]
+    asked: set[str]
+    rewritten: dict[Hashable, Code]
+
+
+def _drafted(
+    plan: Plan,
+    draft: Draft,
+    fresh: Sequence[bool],
+    variables: Collection[str],
+    root_names: Sequence[str | None],
+) -> _Drafted:
     lowering = Lowering(plan, draft)
-    results = lowering.run(flags, variables)
+    results = lowering.run(fresh, variables)
     results = slice_alike(draft, results, plan)
-    naming = Naming(plan, names, root_names)
+    naming = Naming(plan, draft.names, root_names)
     statements, returns = naming.run(draft, results)
     statements = unpacked(statements)
     named_results = zip(naming.root_names, returns, strict=False)
     told = remarks(plan, naming.values, statements, named_results)
     code = Code(tuple(statements), tuple(returns), plan.refusals, remarks=told)
-    known = hints or {}
-    sizes = known if in_blocks else {}
-    named = naming.name, naming.again, [*plan.named.values()]
-    code = rewritten(code, Scene(known, sizes, *named, along=along))
-    code = _counting(_computing(code), counted or {})
-    return replace(code, called=naming.called(lowering.straight))
+    return _Drafted(code, naming, lowering.straight, draft.asked, {})
+
+
+def _for_any_library(
+    roots: Sequence[Node],
+    what: Hashable,
+    library: tuple[bool, bool],
+    make: Callable[[], _Drafted],
+) -> _Drafted:
+    """What is drafted of roots, which most libraries have in common: it is made once.
+
+    Not where functions of the module are called.
+    """
+    known: dict[Hashable, _Drafted] = {}
+    if roots:
+        known = roots[0].known.setdefault(lower, known)
+    for key in (what, (what, library)):
+        if key in known:
+            return known[key]
+    made = make()
+    if "functions" not in made.asked:
+        known[(what, library) if made.asked else what] = made
+    return made
 
 
 def _computing(code: Code) -> Code:
@@ -201,7 +266,7 @@ class Lowering:
         """Draft a step, of which nothing else is known."""
         plan = Plan(self.plan.graph, roots, self.plan.facts, hints=self.plan.hints)
         own = self.draft
-        draft = Draft(own.slow_at, own.names, own.in_blocks, own.functions)
+        draft = own.inner()
         results = Lowering(plan, draft, stored=True).run([False] * len(roots), ())
         results = slice_alike(draft, results, plan)
         return plan, draft, results

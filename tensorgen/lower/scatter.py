@@ -191,7 +191,6 @@ class Write:
             return
         core = as_float(self.core)
         injective = is_injective(self.forms)
-        slow = draft.slow_at
         at = self.indexer.subscript(list(self.forms), self.dims, written=injective)
         if at.safe and injective:
             size = scale if fresh else abs(scale)
@@ -201,7 +200,7 @@ class Write:
             return
         value = multiply([Factor(core)], scale)
         along = len(self.dims) == len(value.labels) == len(at.labels) == 1
-        if slow and not (along and at.safe):
+        if not (along and at.safe) and draft.slow_at:
             draft.add(self._by_entry(whole, at, value))
             return
         entries = aligned(value, at.labels).array

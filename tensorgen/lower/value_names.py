@@ -50,6 +50,12 @@ class Names:
         self.stems: dict[str, str] = {}
         """What names are called that have a number."""
 
+    def copy(self) -> Names:
+        """Return what hands out others from here on."""
+        own = Names(self._taken)
+        own._last, own.stems = {**self._last}, {**self.stems}
+        return own
+
     def pick(self, candidates: Iterable[str]) -> str:
         """The first candidate that is free, else the first one with a number."""
         known = [name for name in candidates if name.isidentifier()] or ["value"]

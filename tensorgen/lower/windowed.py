@@ -144,8 +144,9 @@ class TapLoop:
         large = self.speed.entries([*map(found.extent, free)]) >= TAPPED
         multiplied = not {*found.gone} <= {*found.taps}  # as matrices
         if (
-            not (self.indexer.draft.in_blocks and large and len(first) == 1)
+            not (large and len(first) == 1)
             or multiplied
+            or not self.indexer.draft.in_blocks
         ):
             return None
         (label,) = first
