@@ -51,7 +51,7 @@ from tensorgen.lower.drafted_arrays import (
 from tensorgen.lower.named_entries import entries_read, named_entries
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.step_loops import looped
-from tensorgen.lower.value_names import Names, call_word, stem
+from tensorgen.lower.value_names import INDICES, PLACES, Names, call_word, stem
 from tensorgen.operators.word_shapes import (
     LONGER,
     Entry,
@@ -68,10 +68,6 @@ MOST_OPERANDS = LONGEST // 4
 """Operands that fill a line with the shortest of names: none would help."""
 LINE_OF_CHANGES = 80
 """Characters of a change, which stands in a function that is indented."""
-INDICES = "ijklpqrst"
-"""What vectors of integers are called."""
-PLACES = ("t", "step")
-"""What the places of steps are called."""
 
 
 class Naming:
@@ -95,9 +91,8 @@ class Naming:
         self.stored = words is not None  # the results of a step go into arrays
         self.place = ""  # of the steps of all loops that are not within each other
         self.names = names
-        whole = whole or {}
-        called = {**plan.views, **plan.named}
-        self._called = {node: whole.get(name, name) for node, name in called.items()}
+        called, known = {**plan.views, **plan.named}, whole or {}
+        self._called = {node: known.get(name, name) for node, name in called.items()}
         self._own = {*called.values()}
         self._entries = named_entries(plan.graph)
         missing = len(plan.roots) - len(root_names)

@@ -39,6 +39,11 @@ from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.word_shapes import multiple, power_word
 from tensorgen.spec.names import RESERVED
 
+INDICES = "ijklpqrst"
+"""What vectors of integers are called."""
+PLACES = ("t", "step")
+"""What the places of steps are called."""
+
 
 class Names:
     """Hands out identifiers, each once."""

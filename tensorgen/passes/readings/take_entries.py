@@ -117,13 +117,13 @@ def _has_place(node: Node) -> TypeGuard[Product]:
     """Whether a product sets entries at places, each of which it computes by itself."""
     if not isinstance(node, Product) or not node.constraints:
         return False
-    return len(node.inner) <= len(node.constraints)
+    return len(node.inner) <= sum(tie.kind == "eq" for tie in node.constraints)
 
 
 def _is_shift(tie: Constraint) -> bool:
     """Whether a delta says where one axis begins within another."""
     plain = not any(isinstance(atom, Lookup) for atom, _ in tie.form.terms)
-    return plain and {c for _, c in tie.form.terms} == {1, -1}
+    return plain and tie.kind == "eq" and {c for _, c in tie.form.terms} == {1, -1}
 
 
 def _entries(graph: Graph, found: Reading) -> Ref | None:
