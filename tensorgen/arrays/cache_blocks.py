@@ -84,7 +84,7 @@ def scheduled(
     most = 0.0
     for dim in dims:
         found = _schedule(code, dim, names) if speed.knows(dim) else None
-        if found is None or not found.spares(speed, SHARE_OF_HELD):
+        if found is None:
             continue
         alike = dim in along and found.spares(speed)
         needed = 1 / SHARE_OF_A_WHOLE if alike else GAIN_OF_ORDER
@@ -296,9 +296,11 @@ class Schedule:
         """How many times as long the same takes without blocks.
 
         Columns of large matrices are no blocks, and neither are rows that fit into no
-        cache. What all blocks read takes as long as it did.
+        cache, or are held as a whole. What all blocks read takes as long as it did.
         """
         if speed.entries([self.row(speed)]) > self.entries:
+            return 0.0
+        if not self.spares(speed, SHARE_OF_HELD):
             return 0.0
         if any(self._is_strided(one, speed) for one in below(self.blocks)):
             return 0.0

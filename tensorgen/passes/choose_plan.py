@@ -14,6 +14,7 @@ from tensorgen.passes.recall_names import recall_names
 from tensorgen.prices.thresholds import (
     GAIN_OF_LENGTH,
     GAIN_OF_ROOM,
+    SHARE_OF_A_MIXTURE,
     SHARE_OF_LAST,
     SHARE_OF_LENGTH,
     SHARE_OF_ROOM,
@@ -57,8 +58,8 @@ def _mixed(context: Context, plans: Sequence[Plan]) -> list[Plan]:
         one = min(plans, key=lambda x: context.price(x.parts[k]))
         if context.price(one.parts[k]) < context.price(best.parts[k]):
             found = found.with_part(k, one)
-    gains = context.price(found.roots) < context.price(best.roots)
-    return [found] if gains else []
+    most = SHARE_OF_A_MIXTURE * context.price(best.roots)
+    return [found] if context.price(found.roots) <= most else []
 
 
 def cheapest(

@@ -78,6 +78,8 @@ GAIN_OF_LENGTH, SHARE_OF_LENGTH = 1.05, 0.9
 """By a plan than by one of such a share of its operations."""
 SHARE_OF_LAST = 0.8
 """What a plan costs of another one that is preferred to it, if it is taken."""
+SHARE_OF_A_MIXTURE = 0.5
+"""What a plan of which parts are another's costs of its own: parts share less then."""
 SHARE_OF_ROOM = 0.9
 """What a plan costs of another one that stores less, but not half, if it is taken."""
 SHARE_WITHOUT_HOPE = 3

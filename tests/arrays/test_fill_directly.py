@@ -96,7 +96,7 @@ functions:
 """
     whole = tensorgen.generate(spec)
     text = source(whole, "nll")
-    assert "F = P[t] + exp_th[0]" in text and "np.full" not in text
+    assert "F_t = P[t] + exp_th[0]" in text and "np.full" not in text
     assert "T**2" not in whole and "_finite" not in whole
     m = tensorgen.load(spec)
     rng = np.random.default_rng(1)

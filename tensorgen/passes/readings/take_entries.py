@@ -56,19 +56,21 @@ def _round(
 ) -> list[Node]:
     order = topological(roots)
     uses = Counter([*roots, *(child for node in order for child in children(node))])
-    read: defaultdict[Node, float] = defaultdict(float)
+    read: defaultdict[Node, list[float]] = defaultdict(list)
     for node in order:
         for found in readings(node):
             uses[found.factor.node] -= 1
             if found.ties:
-                read[found.factor.node] += found.entries(context.cost)
+                read[found.factor.node].append(found.entries(context.cost))
 
-    # All together may read it whole: the parts of a concatenation, one by one.
+    # All together may read it whole: the parts of a concatenation, one by one. Each of
+    # many would be looked for in all parts.
     def is_little(node: Node) -> bool:
-        size = context.cost.size(node.dims)
-        return GAIN_OF_A_RULE * read[node] <= size or (
-            _is_placed(node) and read[node] <= size
-        )
+        size, entries = context.cost.size(node.dims), sum(read[node])
+        if GAIN_OF_A_RULE * entries <= size or not _is_placed(node):
+            return GAIN_OF_A_RULE * entries <= size
+        apart = len(read[node]) == 2 and max(read[node]) < size
+        return entries < size or (entries == size and apart)
 
     def visit(node: Node) -> Node:
         for found in readings(node):
@@ -76,11 +78,9 @@ def _round(
                 entries = _entries(context.graph, found)
                 if entries is not None:
                     after = found.replaced(context.graph, entries)
-                    # As many entries, or a flat product, may be read again for ever.
-                    one = found.factor.node
-                    ends = read[one] < context.cost.size(one.dims)
-                    ends = ends and not isinstance(one, Product)
-                    return visit(after) if ends else after
+                    # A flat product that is read whole may be read so again for ever.
+                    is_flat = isinstance(found.factor.node, Product)
+                    return after if is_flat else visit(after)
         return node
 
     return rebuild(context.graph, roots, visit)
