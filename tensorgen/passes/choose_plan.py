@@ -11,6 +11,7 @@ from tensorgen.ir.nodes import Node, topological
 from tensorgen.passes.context import Context, Plan
 from tensorgen.passes.matrices.join_entries import filled_in
 from tensorgen.passes.recall_names import recall_names
+from tensorgen.passes.views import degree
 from tensorgen.prices.thresholds import (
     GAIN_OF_LENGTH,
     GAIN_OF_ROOM,
@@ -31,10 +32,11 @@ def without_hope(context: Context, plans: Sequence[Plan]) -> list[Plan]:
     if len(plans) == 1:
         return [*plans]
     plans = [*plans, *_mixed(context, plans)]
-    stored = [_stored(context, plan) for plan in plans]
     costs = [
-        context.price(plan.roots) if _is_little(own, min(stored)) else inf
-        for plan, own in zip(plans, stored, strict=True)
+        context.price(plan.roots) if stores_little else inf
+        for plan, stores_little in zip(
+            plans, _that_store_little(context, plans), strict=True
+        )
     ]
     most = SHARE_WITHOUT_HOPE * min(costs)
     return [
@@ -75,11 +77,8 @@ def cheapest(
 
     plans = [plan for plan in plans if not plan.lost]
     stored = [_stored(context, plan) for plan in plans]
-    prices = {
-        k: context.price(plan.roots)
-        for k, plan in enumerate(plans)
-        if _is_little(stored[k], min(stored))
-    }
+    little = _that_store_little(context, plans)
+    prices = {k: context.price(plan.roots) for k, plan in enumerate(plans) if little[k]}
     nodes = {k: topological(plans[k].roots) for k in prices}
     own = {k: len({*nodes[k]}.difference(known)) for k in prices}
     # The first of equals, so that ties depend on nothing.
@@ -106,10 +105,32 @@ def cheapest(
     return plans[best]
 
 
-def _is_little(stored: tuple[bool, float], least: tuple[bool, float]) -> bool:
-    """Whether a plan stores about as little as any: a plain array for two or three."""
-    held = stored[1] == least[1] or stored[1] < GAIN_OF_ROOM * least[1]
-    return stored[0] == least[0] and held
+def _that_store_little(context: Context, plans: Sequence[Plan]) -> list[bool]:
+    """Of which plans none stores much less: a plain array for two or three, by row.
+
+    An array with an axis more is much, whatever sizes are hinted at.
+    """
+    stored = [_stored(context, plan) for plan in plans]
+    least = min(stored)
+    axes = [_axes(context, plan) for plan in plans]
+    few = axes[stored.index(least)]
+    return [
+        own == least
+        or (
+            own[0] == least[0]
+            and own[1] < GAIN_OF_ROOM * least[1]
+            and all(x <= y for x, y in zip(most, few, strict=True))
+        )
+        for own, most in zip(stored, axes, strict=True)
+    ]
+
+
+def _axes(context: Context, plan: Plan) -> list[int]:
+    """How many axes of any length arrays have, the most of each derivative."""
+    return [
+        max((degree(node.dims) for node in plan.parts[k]), default=0)
+        for k in context.compressed
+    ]
 
 
 def _stored(context: Context, plan: Plan) -> tuple[bool, float]:
