@@ -23,6 +23,7 @@ from hypothesis import settings
 from tensorgen.check import Claim, Report
 from tensorgen.emit import layout
 from tensorgen.plans import claims
+from tests.made import as_printed
 from tests.slow import SLOW
 
 LONG = frozenset(SLOW.read_text("utf-8").splitlines())
@@ -89,7 +90,7 @@ def plain_layout(request: pytest.FixtureRequest) -> Iterator[None]:
     """Leave modules as the templates make them: layout takes a third of the time."""
     with pytest.MonkeyPatch.context() as patch:
         if not request.node.nodeid.startswith(LAID_OUT):
-            patch.setattr(layout, "layout", str)
+            patch.setattr(layout, "layout", as_printed)
         yield
 
 

@@ -13,6 +13,11 @@ generate = cache(tensorgen.generate)
 load = cache(tensorgen.load)
 
 
+def as_printed(source: str, body: object = None, above: int = 0) -> str:
+    """Take the place of `layout`, which takes a third of the time."""
+    return source
+
+
 @cache
 def both(text: str, mode: str = "cross-country") -> tuple[str, str]:
     """The modules of a spec for NumPy and for CuPy, planned once."""

@@ -27,7 +27,7 @@ def finished(source: str, inputs: str, tell: Callable[[], None] = lambda: None) 
     parts = []
     for part in _definitions(source):
         tell()
-        parts.append(_layout(*part))
+        parts.append(layout(*part))
     # Two empty lines, as there are around what stands at the margin.
     return sealed("\n\n".join(parts), inputs)
 
@@ -101,13 +101,13 @@ class _Span(NamedTuple):
     is_head: bool
 
 
-def layout(source: str) -> str:
-    """Return the source as black lays it out, the same for all its versions."""
-    return _layout(source, parsed(source).body)
+def layout(source: str, body: list[ast.stmt] | None = None, above: int = 0) -> str:
+    """Return the source as black lays it out, the same for all its versions.
 
-
-def _layout(source: str, body: list[ast.stmt], above: int = 0) -> str:
+    What is parsed already is a `body`, with so many lines `above` it.
+    """
     lines = [line.rstrip() for line in source.split("\n")]
+    body = parsed(source).body if body is None else body
     for span in reversed([*_spans(body, lines, above)]):
         own = lines[span.start : span.end]
         if len(own) > 1 or len(own[0]) > WIDTH or _SPELT_OTHERWISE.search(own[0]):

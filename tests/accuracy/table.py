@@ -12,6 +12,7 @@ from pathlib import Path
 from tensorgen.emit import layout
 from tests.accuracy.forms import FORMS, Form, points
 from tests.accuracy.measure import BOUND, Error, judged, load
+from tests.made import as_printed
 
 RESULTS = Path("benchmarks/results/accuracy.txt")
 HEAD = f"""\
@@ -30,7 +31,7 @@ def table(k: int) -> list[Error]:
     """Return the largest errors of one form."""
     form = FORMS[k]
     # Numbers are looked at here, not text: laying it out is half of the time.
-    layout.layout = lambda source: source
+    layout.layout = as_printed
     return list(judged(load([form]), 0, form, points(form, fine=True)))
 
 
