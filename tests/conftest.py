@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from typing import Any
 from zlib import crc32
 
 # Tests fill all cores: threads that wait for a busy one take several times as long.
@@ -60,6 +61,18 @@ LAID_OUT = (
 # How long an example takes on a busy machine says nothing about what is tested.
 settings.register_profile("tensorgen", deadline=None)
 settings.load_profile("tensorgen")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A Chromium, for tests of pages; what pages are made of is tested without one."""
+    from tests.play.browser import NoBrowserError, browser  # no other tests need it
+
+    try:
+        with browser() as found:
+            yield found
+    except NoBrowserError as error:
+        pytest.skip(str(error))  # no Chromium on this machine
 
 
 @pytest.fixture(scope="module", autouse=True)

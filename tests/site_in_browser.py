@@ -6,7 +6,6 @@ functions without a server.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from tensorgen.explanation.function_reference import entries
 from tests.built_site import PAGES, SITE
 from tests.contrast import AA
-from tests.play.browser import NoBrowserError, browser, opened
+from tests.play.browser import opened
 
 pytestmark = pytest.mark.browser
 
@@ -56,16 +55,6 @@ CONTRASTS = """() => {
 
 FIRST = """(name) => document.querySelector(".md-search-result__link")?.href
   .split("?")[0].endsWith(`/functions/${name}.html`)"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    try:
-        with browser() as found:
-            yield found
-    except NoBrowserError as error:
-        # As all tests in Chromium; built_site.py reads the same pages without one.
-        pytest.skip(str(error))
 
 
 def test_no_page_is_wider_than_a_phone(chromium: Any) -> None:

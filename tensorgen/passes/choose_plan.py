@@ -26,7 +26,7 @@ from tensorgen.prices.thresholds import (
 def without_hope(context: Context, plans: Sequence[Plan]) -> list[Plan]:
     """Return plans of which those are `lost` that no later pass makes the cheapest.
 
-    They store more than another one, or cost far more where products have an order:
+    They store much more than another, or cost far more where products have an order:
     sharing wins back what two products have in common, seldom three.
     """
     if len(plans) == 1:
@@ -67,7 +67,7 @@ def _mixed(context: Context, plans: Sequence[Plan]) -> list[Plan]:
 def cheapest(
     context: Context, plans: Sequence[Plan], known: Sequence[Node] = ()
 ) -> Plan:
-    """Return the plan to compute: that stores least, then that costs least.
+    """Return the plan to compute: that costs least, of those that store little.
 
     Of what costs about the same it is one that keeps the most quotients whole that the
     user named, or one of clearly fewer operations: they read better. Those that are

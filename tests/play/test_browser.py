@@ -19,8 +19,6 @@ from docs.static_play import build
 from tensorgen import cli
 from tests.play.browser import (
     SIZES,
-    NoBrowserError,
-    browser,
     done,
     opened,
     runtime_folder,
@@ -34,15 +32,6 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
 EXPRESSION = "norm(A @ x - y)**2"
 SOON = "#expression=" + quote(EXPRESSION)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    try:
-        with browser() as found:
-            yield found
-    except NoBrowserError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module", params=["server", "files"])

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -16,8 +15,6 @@ import pytest
 from docs.static_play import PUBLISHED, build
 from tensorgen.play.worker import work
 from tests.play.browser import (
-    NoBrowserError,
-    browser,
     done,
     opened,
     runtime_folder,
@@ -30,15 +27,6 @@ pytestmark = pytest.mark.browser
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SECONDS = 4
 SLOW = "sum(x)" + "".join(f" + norm(A{k} @ x)**{k}" for k in range(100))
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    try:
-        with browser() as found:
-            yield found
-    except NoBrowserError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
