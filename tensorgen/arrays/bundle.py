@@ -36,6 +36,7 @@ from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.helpers import shares
 from tensorgen.operators.helpers.logistic import FORMS
 from tensorgen.operators.helpers.special import BETWEEN, order_of
+from tensorgen.operators.word_shapes import COMPLEMENT
 
 SAME = {
     "softplus": ("softplus", 1),
@@ -61,6 +62,10 @@ _ALONE = {
     "complement": ("sigmoid", False),
 }
 """Functions of bundles as functions, of the argument or of minus the argument."""
+
+
+_COMPLEMENTS = {"sigmoid_{}": "sigmoid_neg_{}", "sigmoid_neg_{}": "sigmoid_{}"}
+"""Words of values that add up to one."""
 
 
 class Along(NamedTuple):
@@ -232,7 +237,9 @@ class _Bundling:
         stem = _stem(key, words)
         for word in words:
             if word not in names:
-                name = word.format(stem).rstrip("_")
+                opposite = names.get(_COMPLEMENTS.get(word, ""))
+                told = COMPLEMENT.format(opposite) if opposite else word.format(stem)
+                name = told.rstrip("_")
                 names[word] = name if name in own.values() else self.again(name)
         if isinstance(value.op, Bundle) and isinstance(key, Between):
             words = [*value.op.functions]  # of which some may be for nobody

@@ -122,7 +122,7 @@ def lower(
     if where not in made.rewritten:
         naming = copy(made.naming)
         naming.names = naming.names.copy()
-        named = naming.name, naming.again, [*naming.plan.named.values()]
+        named = naming.name, naming.again, sorted(naming.kept)
         scene = Scene(known, sizes, *named, along=along)
         made.rewritten[where] = rewritten(made.code, scene)
     code = _counting(_computing(made.rewritten[where]), counted or {})

@@ -93,7 +93,8 @@ class Naming:
         self.names = names
         called, known = {**plan.views, **plan.named}, whole or {}
         self._called = {node: known.get(name, name) for node, name in called.items()}
-        self._own = {*called.values()}
+        self._own, self._entries_as = {*called.values()}, known
+        self.kept = {*self._called.values()}  # the user's, in loops too
         self._entries = named_entries(plan.graph)
         missing = len(plan.roots) - len(root_names)
         self.root_names = [*root_names, *([None] * missing)]
@@ -248,9 +249,11 @@ class Naming:
         """Append a loop, whose statements have names that nothing else has."""
         arrays = {one: self._placed(one) for one in step.arrays}
         place = self.place = self.place or self.names.pick(PLACES)
-        entries = {name: f"{name}_{place}" for name in self._own}
+        whole = {x.op.name for x in arrays.values() if isinstance(x.op, Variable)}
+        entries = {name: f"{name}_{place}" for name in {*self._own, *whole}}
         inner = Naming(step.plan, self.names, (), step.words, entries)
         lines, values = inner.run(step.draft, step.results)
+        self.kept |= inner.kept
         placed = arrays.__getitem__
         known: dict[Array, Array] = {}
         loop = looped(step, place, lines, values, placed, self.again)
@@ -401,6 +404,7 @@ class Naming:
         if node in self.plan.roots:
             names.append(self.root_names[self.plan.roots.index(node)])
         told = self.plan.graph.suggestions.get(node)
+        told = self._entries_as.get(told or "", told)
         # What is but the user's value with its axes turned does not take its name.
         names.append(told if told not in self._own else None)
         if not any(names):

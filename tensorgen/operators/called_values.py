@@ -6,6 +6,7 @@ A derivative is called after what it is of, and a recognised idea by the field's
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import permutations
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
@@ -22,8 +23,9 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.recurrences.recurrence import everything
 from tensorgen.operators.whole_words import function_word, word_of
-from tensorgen.operators.word_shapes import JACOBIAN, TANGENT, fits
+from tensorgen.operators.word_shapes import COMPLEMENT, JACOBIAN, TANGENT, fits
 from tensorgen.operators.words import DEEPEST
 
 
@@ -82,7 +84,7 @@ def call_ideas(graph: Graph, root: Node, data: Container[Node]) -> None:
     for node, of in residuals:
         name = of.name if several and isinstance(of, Input) else ""
         graph.suggest(node, f"residual_{name}" if name else "residual")
-    _call_roles(graph, nodes)
+    _call_roles(graph, everything(nodes))
 
 
 def _is_looked_up(node: Node) -> bool:
@@ -98,16 +100,44 @@ def _is_looked_up(node: Node) -> bool:
 def _call_roles(graph: Graph, nodes: Iterable[Node]) -> None:
     """Say what to call values that have no word by what they are to others.
 
-    Of several that are alike in that, none is told by it.
+    An argument is told by what the user named the value of a function. Of several that
+    are alike in what they are to others, none is told by it.
     """
     found: dict[str, dict[Node, None]] = {}
+    chances: dict[Node, list[Node]] = {}
     for node in nodes:
+        if isinstance(node, Map) and node.function == "sigmoid":
+            chances.setdefault(_unsigned(node.args[0].node), []).append(node)
         for role, one in _roles(node):
             found.setdefault(role, {})[one] = None
+        for word, one in _argument(graph, node):
+            if _word(graph, one) is None:
+                graph.suggest(one, word)
     for role, alike in found.items():
         unnamed = [x for x in alike if _word(graph, x) is None]
         if len(unnamed) == 1:
             graph.suggest(unnamed[0], role)
+    for pair in chances.values():
+        for one, other in permutations(pair, 2):
+            if one in graph.names:
+                graph.suggest(other, COMPLEMENT.format(graph.names[one]))
+
+
+def _argument(graph: Graph, node: Node) -> Iterator[tuple[str, Node]]:
+    """Yield what to call the argument of a function whose value has a name, and it."""
+    name = graph.names.get(node)
+    match node:
+        case Map(function=function, args=(Ref(node=arg),)) if name:
+            if ELEMENTWISE[function].has("logistic"):
+                yield f"{name}_logit{'s' * bool(arg.order)}", _unsigned(arg)
+            elif function_word(function) == "exp":
+                yield f"log_{name}", arg
+            else:
+                yield f"{name}_arg", arg
+        case Call(operator="softmax" | "log_softmax", args=(arg,)) if name:
+            yield f"{name}_logits", arg
+        case _:
+            pass
 
 
 def _roles(node: Node) -> Iterator[tuple[str, Node]]:

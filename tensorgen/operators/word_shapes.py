@@ -51,6 +51,7 @@ POWERS = {
 _SQUARED = "_squared"
 ADJOINT, TANGENT, JACOBIAN = "d_{}", "{}_dot", "jac_{}"
 """What derivatives are called after what they are of."""
+COMPLEMENT = "one_minus_{}"
 TIMES = {"neg_": Fraction(-1), "twice_": Fraction(2), "half_": Fraction(1, 2)}
 """Words for multiples, which are said of what comes after them."""
 MULTIPLES = tuple(map(Fraction, ("1", "-1", "2", "1/2", "-2", "-1/2")))

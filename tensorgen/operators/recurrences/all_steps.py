@@ -146,6 +146,8 @@ class AllSteps:
             self.graph.name(self.rows[node], self.graph.names[node])
         if node in self.graph.suggestions:
             self.graph.suggest(self.rows[node], self.graph.suggestions[node])
+        if node in self.graph.derived:
+            self.graph.derived.setdefault(self.rows[node], self.graph.derived[node])
 
     def _spread(self, node: Node) -> Node:
         if node in self.rows:
