@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from math import inf, prod
 from typing import Any, TypeVar, assert_never
 
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved
+from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import (
     Call,
     Constant,
     Input,
     Iota,
+    Label,
     Map,
     Node,
     Product,
@@ -73,15 +75,36 @@ def exponential_of(node: Node) -> Hashable:
 def merge(out: float, every: Span, sums: bool, factors: int) -> float:
     """The cost of a product of `factors` over `every` value of all labels.
 
-    The result has `out` entries; `sums` says whether labels are summed.
+    The result has `out` entries; `sums` says whether labels are summed: those that
+    deltas give values to say but where factors are read.
     """
     spent = CALL.planned + SCATTERED.planned * every.scattered
     spent += GATHERED.planned * every.gathered + MASKED.planned * every.masked
     if factors == 1 and every.gathered >= every.terms:
         return spent  # nothing is multiplied
-    if not sums:
+    if not sums or every.terms <= out:
         return spent + ENTRY.planned * out * max(1, factors - 1)
     return spent + MULTIPLY_ADD.planned * every.terms + ENTRY.planned * out
+
+
+def is_slice(node: Product) -> bool:
+    """Whether a product shows entries of one array where they stand: `x[1:]`.
+
+    Each summed label has a value at each place, and keeps to the array.
+    """
+    solved_for: set[Label] = set()
+    ranges = Ranges.of(dict(enumerate(node.sizes)))
+    for one in node.constraints:
+        of = next((x for x in solvable(one) if x >= node.order), None)
+        if of is None or of in solved_for or looked_up([one.form]):
+            return False
+        place, size = solved(one.form, of), node.sizes[of]
+        if any(x >= node.order for x in place.labels):
+            return False
+        if not ranges.contain(place, (ZERO, size)):
+            return False
+        solved_for.add(of)
+    return bool(solved_for) and len(solved_for) == len(node.inner)
 
 
 def turned_terms(node: Sum) -> int:
@@ -193,6 +216,8 @@ class CostModel:
             case Product(factors=factors) if factors or node.constraints:
                 span = self.span(node)
                 if not (factors or span.scattered):
+                    return 0.0
+                if len(factors) == node.coefficient == 1 and is_slice(node):
                     return 0.0
                 out, sums = self.size(node.dims), bool(node.inner)
                 return merge(out, span, sums, len(factors))

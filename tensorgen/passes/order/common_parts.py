@@ -1,6 +1,7 @@
 """What several terms of a sum have in common, and what each of them is without it.
 
-factors   A * D + B * D = (A + B) * D, of whole rests where A and B are one factor each
+factors   A * D + B * D = (A + B) * D, of whole rests where A and B are one factor each,
+          and A[i] * D[i + 1] + B[i] * D[i + 1] = (A + B)[i] * D[i + 1]
 masks     a * [i < j] + b * [i < j] = (a + b) * [i < j]
 scatters  d[i] * sum_l u[l] * delta(i, a[l]) + sum_l w[l] * delta(i, a[l])
               = sum_l (d[a[l]] * u[l] + w[l]) * delta(i, a[l])
@@ -17,7 +18,7 @@ from typing import NamedTuple
 
 from tensorgen.ir.constraints import normal
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Ref, Sum, delta
+from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Node, Ref, Sum, delta
 from tensorgen.ir.views import Name, View
 from tensorgen.operators.scalar import infinite
 from tensorgen.operators.stable.match import exponent
@@ -53,6 +54,7 @@ def factors(
     """
     uses = Counter(factor for view in views for factor, _ in view.factors)
     places: dict[tuple[object, ...], dict[int, int]] = {}
+    reads: dict[tuple[int, int], dict[Name, Constraint]] = {}
     for t, view in enumerate(views):
         for k, (factor, labels) in enumerate(view.factors):
             # Most have one use. Times 0, as beside patterns, infinity is no number.
@@ -61,7 +63,10 @@ def factors(
             # A repeated summed label (a trace) would need matching of its own.
             summed = [x for x in labels if not _is_axis(x)]
             if len(set(summed)) == len(summed):
-                pattern = tuple(x if _is_axis(x) else None for x in labels)
+                reads[t, k] = _reads(view, k)
+                pattern = tuple(
+                    x if _is_axis(x) else _place(x, reads[t, k]) for x in labels
+                )
                 places.setdefault((factor, pattern), {}).setdefault(t, k)
     rest = cache(lambda t, k: views[t].labels(without=k))
     for at in _parts(places.values(), rest):
@@ -73,7 +78,12 @@ def factors(
         free = len(at) == len(views) and bool(alone if root else not mine & left)
         if not (left or mine):
             continue
-        ties = (tie for t in at for tie in views[t].constraints)
+        ties = (
+            tie
+            for t, k in at.items()
+            for tie in views[t].constraints
+            if tie not in reads[t, k].values() and not _is_of_another(views[t], k, tie)
+        )
         if not free and any(
             _is_read(label, mine) for x in ties for label in x.form.labels
         ):
@@ -88,7 +98,12 @@ def factors(
         outside = View()
         shared = [x if _is_axis(x) else ("shared", a) for a, x in enumerate(pattern)]
         outside.add(factor, shared)
-        without = partial(_without_factor, views, at, shared)
+        named = dict(zip(views[first].factors[place][1], shared, strict=True))
+        outside.constraints += [
+            tie.renamed(lambda x: named.get(x, x))  # noqa: B023
+            for tie in reads[first, place].values()
+        ]
+        without = partial(_without_factor, views, at, shared, reads)
         yield Common([*at], saving, free, outside, without)
 
 
@@ -107,11 +122,70 @@ def _is_read(label: Name, mine: Container[Name]) -> bool:
     return _is_axis(label) or label in mine
 
 
+def _reads(view: View, k: int) -> dict[Name, Constraint]:
+    """Where a factor is read: the deltas that say what its summed labels are.
+
+    Each is of one label that nothing else in the view has, and of axes.
+    """
+    found: dict[Name, Constraint] = {}
+    for label in view.factors[k][1]:
+        ties = [one for one in view.constraints if label in one.form.labels]
+        if not _is_axis(label) and len(ties) == 1 and _solves(ties[0], label):
+            others = (xs for n, (_, xs) in enumerate(view.factors) if n != k)
+            if not any(label in xs for xs in others):
+                found[label] = ties[0]
+    return found
+
+
+def _solves(tie: Constraint, label: Name) -> bool:
+    """Whether a delta says what a label is for each place of some axes."""
+    times = dict(tie.form.terms)
+    others = [x for x in tie.form.labels if x != label]
+    plain = not any(isinstance(atom, Lookup) for atom in times)
+    return (
+        tie.kind == "eq"
+        and plain
+        and abs(times.get(label, 0)) == 1
+        and bool(others)
+        and all(map(_is_axis, others))
+    )
+
+
+def _place(label: Name, reads: dict[Name, Constraint]) -> object:
+    """What tells where a label is read from; nothing of what is summed as a whole."""
+    tie = reads.get(label)
+    return tie and _signless(tie.renamed(lambda x: "place" if x == label else x))
+
+
+def _signless(tie: Constraint) -> Constraint:
+    """A delta of a "place" and axes, the same whichever sign it has."""
+    times = dict(tie.form.terms)
+    form = tie.form if times["place"] == 1 else -tie.form
+    terms = sorted(form.terms, key=lambda term: str(term[0]))
+    return Constraint(tie.kind, Affine(tuple(terms), form.const))
+
+
+def _is_of_another(view: View, k: int, tie: Constraint) -> bool:
+    """Whether a delta says where another factor is read."""
+    return any(
+        tie in _reads(view, other).values()
+        for other in range(len(view.factors))
+        if other != k
+    )
+
+
 def _without_factor(
-    views: Sequence[View], at: dict[int, int], shared: Sequence[Name], t: int
+    views: Sequence[View],
+    at: dict[int, int],
+    shared: Sequence[Name],
+    reads: dict[tuple[int, int], dict[Name, Constraint]],
+    t: int,
 ) -> View:
+    """A term without the factor, and without what says where that is read."""
     names = dict(zip(views[t].factors[at[t]][1], shared, strict=True))
-    return views[t].renamed(names, without=at[t])
+    ties = reads[t, at[t]].values()
+    left = [one for one in views[t].constraints if one not in ties]
+    return replace(views[t], constraints=left).renamed(names, without=at[t])
 
 
 def _parts(
