@@ -162,18 +162,14 @@ class Units:
     def key(self, unit: int, names: Mapping[str, str]) -> object:
         """What equal units share: their statements, whatever their own names are.
 
-        What they read has other `names`, or is like nothing else. None where a loop has
-        names of its own.
+        What they read has other `names`, or is like nothing else.
         """
         lines = [self.lines[k] for k in self.units[unit]]
-        inner = everything(
-            x for line in lines if isinstance(line, Loop) for x in line.body
-        )
-        if any(isinstance(line, Release) for line in lines) or any(
-            map(bindings, inner)
-        ):
+        if any(isinstance(line, Release) for line in everything(lines)):
             return None
-        own = {x: f"%{k}" for k, x in enumerate(self.bound(unit))}
+        inner = (x for line in everything(lines) for x, _ in bindings(line))
+        every = dict.fromkeys((*self.bound(unit), *inner))
+        own = {x: f"%{k}" for k, x in enumerate(every)}
         known = {**{x: f"?{x}" for x in self.owner}, **names, **own}
         change: dict[Array, Array] = {}
         for one in variables_of(Code(tuple(lines), ())):
@@ -299,6 +295,8 @@ def called(line: Statement, change: Mapping[str, str]) -> Statement:
             return replace(line, names=tuple(x and change.get(x, x) for x in names))
         case Release(names=names):
             return Release(tuple(change.get(x, x) for x in names))
+        case Loop(body=body):
+            return replace(line, body=tuple(called(x, change) for x in body))
         case _:
             return line
 

@@ -39,7 +39,7 @@ from tensorgen.lang.stepping import Member, Stepping
 from tensorgen.lang.syntax import Expression, places_of, with_index
 from tensorgen.lang.two_index_steps import table
 from tensorgen.operators.functions.array import Array, Misuse
-from tensorgen.operators.recurrences.recurrence import Runs
+from tensorgen.operators.recurrences.recurrence import Runs, later
 from tensorgen.spec.model import Checkpoint
 
 Found = dict[str, tuple[Array | None, Record]]
@@ -343,8 +343,11 @@ class _Group:
                 e.ranges.otherwise.setdefault(index, Interval(Dim(), size))
         value = self._valued(e, member.indices, self._places(member))
         follows = not member.starts or member.name in steps.followers
-        if follows and isinstance(value.node, Product | Sum | Map | Call):
-            self.graph.name(value.node, member.name)
+        if isinstance(value.node, Product | Sum | Map | Call):
+            if follows:
+                self.graph.name(value.node, member.name)
+            else:
+                self.graph.suggest(value.node, later(steps.backwards, member.name))
         return e, value
 
     def _places(self, member: Member) -> list[Place]:

@@ -50,6 +50,7 @@ from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     Runs,
     Steps,
+    later,
     result_of,
 )
 
@@ -63,7 +64,6 @@ def repeat(
     """Draft a recurrence, of which some results are asked for."""
     steps, draft, graph = whole.steps, known.draft, known.plan.graph
     before = ONE if steps.backwards else ZERO
-    later = "{}_prev" if steps.backwards else "{}_next"
     asked = {result_of(call): call for call in results}
     reads: dict[str, Row] = {}
     writes: list[Row | None] = []
@@ -95,7 +95,7 @@ def repeat(
         writes.append(after)
         word = words[place.name] = _word(known.plan, whole.history(graph, k))
         if word and children(steps.roots[k]):
-            graph.suggest(steps.roots[k], later.format(word))
+            graph.suggest(steps.roots[k], later(steps.backwards, word))
     for k in range(len(steps.made)):
         call = asked.get((len(steps.states) + k, True))
         writes.append(None)

@@ -217,6 +217,11 @@ def name_of(graph: Graph, whole: Recurrence, state: int) -> str | None:
     return None
 
 
+def later(backwards: bool, name: str) -> str:
+    """What a state is called after a step."""
+    return f"{name}_prev" if backwards else f"{name}_next"
+
+
 def part(graph: Graph, rows: Node, low: int, count: Dim) -> Node:
     """Rows of an array from `low` on."""
     axes = range(1, rows.order)
