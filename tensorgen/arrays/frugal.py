@@ -87,6 +87,11 @@ def frugal(
     return best
 
 
+def freed(code: Code) -> Code:
+    """Return code that gives up what is dead, where that lowers its peak."""
+    return released(code, _samples(code))
+
+
 def _overwritten(code: Code, value: Valued) -> Code:
     """Functions of arrays in place, where these have many pages at known sizes."""
     found = overwritten(code, lambda one: value(count(one.dims)) >= ELIDED)

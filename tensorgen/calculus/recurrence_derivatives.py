@@ -89,8 +89,9 @@ class Tangents:
             if not more:
                 break
             varying |= {k: self._dot(self.open.states[k]) for k in more}
-        self.places = varying
         self.numbers = {k: number for number, k in enumerate(varying)}
+        if whole.steps.runs is None and whole.steps.checkpoint is None:
+            new = self._sourced(new, varying)
         new = substituted(graph, [new[k] for k in varying], self.known)
         states = [
             State(at, tangents.get(starts[k], self._zero(starts[k].dims)), new)
@@ -135,9 +136,38 @@ class Tangents:
     def _zero(self, dims: Sequence[Dim]) -> Node:
         return self.graph.zeros((*dims, *self.extra))
 
-    def _carried(self, roots: Sequence[Node]) -> list[Node]:
-        carried = self.forward(self.graph, roots, self.dots, self.extra)
-        return self.after.read_by(carried)
+    def _sourced(self, new: Sequence[Node], varying: Mapping[int, Node]) -> list[Node]:
+        """The tangents of states, where what does not wait for one is a row of its own.
+
+        What is left is the same for all tangents of a recurrence, and all adjoints.
+        """
+        graph, moving = self.graph, [self.open.states[k] for k in varying]
+        apart = (
+            {x: dot for x, dot in self.dots.items() if (x in moving) == own}
+            for own in (True, False)
+        )
+        with graph.without_words():  # these are no derivatives, but parts of them
+            linear, sources = (self._carried(self.open.new, dots) for dots in apart)
+        rows = AllSteps(graph, self.open.whole.steps.count, self.items)
+        found = list(new)
+        for k in varying:
+            source = sources[k]
+            if is_zero(source) or is_zero(linear[k]) or source in self.items:
+                continue
+            (source,) = substituted(graph, [source], self.known)
+            if can_be_at_once(source, [*self.items]):
+                at = graph.fresh(source.dims, (), None)
+                self.items[at] = rows.of(source)
+                found[k] = graph.add(linear[k], at)
+        return found
+
+    def _carried(
+        self, roots: Sequence[Node], dots: Mapping[Node, Node] | None = None
+    ) -> list[Node]:
+        given = self.dots if dots is None else dots
+        if not given:
+            return [self._zero(root.dims) for root in roots]
+        return self.after.read_by(self.forward(self.graph, roots, given, self.extra))
 
 
 class Cotangents:

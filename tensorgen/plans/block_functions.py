@@ -17,6 +17,7 @@ from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import Private, body_of, every
 from tensorgen.errors import listed
 from tensorgen.plans.lowered_functions import SHARED, Made
+from tensorgen.plans.read_sizes import read_sizes
 from tensorgen.spec.names import unused
 
 
@@ -40,26 +41,27 @@ def share_blocks(
         taken.add(name)
         return name, _about(formula, [made[x] for x in users])
 
-    found: dict[str, Made] = {}
     first = next(iter(made.values())).planned.parameters
     inputs = [p.name for p in every(first)]
-    for name, code in blocks_apart(codes, named, inputs).items():
-        own = made[name]
-        (form,), body = own.forms, own.function.body
-        text = written(code, backend.alias, backend.fuses)
-        inside = (s for holder in own.function.holders for s in holder.sizes)
-        new = replace(
-            body_of(text, backend),
-            dims=tuple(dict.fromkeys((*text.dims, *inside))),
-            positive=body.positive,
-            holds=body.holds,
-            remarks=body.remarks,
-        )
-        calls = block_functions([code], backend)
-        function = replace(own.function, body=new, calls=calls)
-        forms = [replace(form, code=text)]
-        found[name] = replace(own, function=function, forms=forms)
-    return found
+    found = blocks_apart(codes, named, inputs)
+    return {name: rewritten(made[name], code, backend) for name, code in found.items()}
+
+
+def rewritten(own: Made, code: Code, backend: Backend) -> Made:
+    """A function of one form with other code, which may call private functions."""
+    (form,), body = own.forms, own.function.body
+    text = written(code, backend.alias, backend.fuses)
+    inside = (s for holder in own.function.holders for s in holder.sizes)
+    new = replace(
+        body_of(text, backend),
+        dims=tuple(dict.fromkeys((*text.dims, *inside))),
+        positive=body.positive,
+        holds=body.holds,
+        remarks=body.remarks,
+    )
+    calls = block_functions([code], backend)
+    function = replace(own.function, body=new, calls=calls)
+    return replace(own, function=function, forms=[replace(form, code=text)])
 
 
 def _about(formula: str, users: Sequence[Made]) -> str:
@@ -86,6 +88,16 @@ def _private(op: Called, backend: Backend) -> Private:
     for one in variables_of(code):
         assert isinstance(one.op, Variable)
         types[one.op.name] = _type(one)
+    plain = {
+        one.op.name: one
+        for one in variables_of(code)
+        if isinstance(one.op, Variable) and one.op.name in op.takes
+        if one.order and one.kind == "float"
+    }
+    body = body_of(text, backend)
+    first = read_sizes(plain, sorted({*body.dims} - {*op.sizes}))
+    if body.needs_dtype and not op.typed:
+        first.append(f"dtype = {next(iter(plain))}.dtype")
     last = f"return {', '.join(text.returns)}"
     outputs = [
         (name, _type(x)) for name, x in zip(text.returns, code.returns, strict=True)
@@ -97,11 +109,12 @@ def _private(op: Called, backend: Backend) -> Private:
         op.about,
         tuple(outputs),
         replace(
-            body_of(text, backend),
+            body,
             lines=(*text.lines, last),
             returns=(),
             needs_dtype=op.typed,  # as it is called
         ),
+        reads=tuple(first),
     )
 
 

@@ -22,6 +22,7 @@ from tensorgen.plans.lowered_functions import Form, Made, fullest
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.problem_plans import Lowered
 from tensorgen.plans.share_code import share_code
+from tensorgen.plans.step_functions import share_steps
 from tensorgen.prices.thresholds import (
     GAIN_OF_CALLS,
     LINES_OF_A_FUNCTION,
@@ -68,6 +69,11 @@ def composed(
     """
     private = {*taken}
     found = _shared(builder, formula, made, fixed, private, form)
+    names = {*taken}
+    if stepped := share_steps(formula, made, builder.backend, names):
+        called = _shared(builder, formula, {**made, **stepped}, fixed, names, form)
+        if lines_of(called.values()) < lines_of(found.values()):
+            found, private = called, names
     builder.defined = builder.defined.besides(taken)
     calling = _calling(builder, made)
     if calling:
