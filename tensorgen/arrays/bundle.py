@@ -232,12 +232,13 @@ class _Bundling:
             for x, way in zip(members, ways, strict=True)
             if way.times > 0 and own[x.one] in self.kept
         }
+        users = dict(names)
         in_order = sorted(ways, key=lambda way: way.place)
         words = [*dict.fromkeys(way.word for way in in_order)]
         stem = _stem(key, words)
         for word in words:
             if word not in names:
-                opposite = names.get(_COMPLEMENTS.get(word, ""))
+                opposite = users.get(_COMPLEMENTS.get(word, ""))
                 told = COMPLEMENT.format(opposite) if opposite else word.format(stem)
                 name = told.rstrip("_")
                 names[word] = name if name in own.values() else self.again(name)

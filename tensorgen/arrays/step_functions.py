@@ -17,7 +17,7 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import freed
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.object_operations import Called
-from tensorgen.arrays.operations import Variable
+from tensorgen.arrays.operations import Add, Index, Variable
 from tensorgen.arrays.outline import rows_of
 from tensorgen.arrays.statements import (
     Let,
@@ -209,12 +209,23 @@ def _words(several: Sequence[_Steps]) -> list[str]:
 
 def _roles(steps: _Steps, name: str) -> Iterator[str]:
     """Yield what an array is to steps: where it comes in."""
+    last = "end" if steps.loop.backwards else "start"
     for line in (*steps.lines, *steps.loop.body):
-        if isinstance(line, Store) and name in reads([line.value]):
-            target = next(iter(reads([line.target])), "")
-            inside = line in steps.loop.body
-            last = "end" if steps.loop.backwards else "start"
-            yield f"{target}_{'source' if inside else last}"
+        if isinstance(line, Store) and isinstance(line.target.op, Variable):
+            target = _name(line.target)
+            if _is_entry(line.value, name, 0):
+                yield f"{target}_{last}"
+            elif isinstance(line.value.op, Add) and line in steps.loop.body:
+                terms = zip(line.value.args, line.value.op.signs, strict=True)
+                if any(sign > 0 and _is_entry(x, name, 1) for x, sign in terms):
+                    yield f"{target}_source"
+
+
+def _is_entry(one: Array, name: str, depth: int) -> bool:
+    """Whether an array is a variable, or an entry of one."""
+    if depth and isinstance(one.op, Index):
+        one = one.args[0]
+    return isinstance(one.op, Variable) and one.op.name == name
 
 
 def arrays_of(names: Collection[str]) -> str:

@@ -135,15 +135,17 @@ class Graph:
             self.rewrites = before
 
     @contextmanager
-    def without_words(self) -> Iterator[None]:
-        """Call nothing that is made after what it is a part of."""
+    def without_words(self, but_new: bool = False) -> Iterator[None]:
+        """Give nodes no words, `but_new` ones: others may be something else elsewhere."""
         before = [(told, len(told)) for told in (self.suggestions, self.derived)]
+        made = len(self._interned)
         try:
             yield
         finally:
             for told, known in before:
                 for node in [*told][known:]:
-                    del told[node]
+                    if not but_new or node.serial < made:
+                        del told[node]
 
     def product(
         self,

@@ -404,7 +404,6 @@ class Naming:
         if node in self.plan.roots:
             names.append(self.root_names[self.plan.roots.index(node)])
         told = self.plan.graph.suggestions.get(node)
-        told = self._entries_as.get(told or "", told)
         # What is but the user's value with its axes turned does not take its name.
         names.append(told if told not in self._own else None)
         if not any(names):
@@ -413,7 +412,8 @@ class Naming:
             word = read_name(value) if value is not None else None
             derived = self.plan.graph.derived
             names = [word, *describe(call, self._name_of, derived.get(node))]
-        return [name for name in names if name] or ["value"]
+        known = [name for name in names if name] or ["value"]
+        return [self._entries_as.get(name, name) for name in known]
 
     def _says_little(self, node: Node) -> bool:
         """Whether nothing says in short what a node is, or others have such names."""

@@ -52,6 +52,7 @@ from tensorgen.operators.recurrences.recurrence import (
     Steps,
     later,
     result_of,
+    row_word,
 )
 
 Body = Callable[[Sequence[Node]], tuple[Plan, Draft, list[Result]]]
@@ -72,7 +73,7 @@ def repeat(
         call = asked.get((k, True))
         if call is None:
             last = whole.last(graph, k)
-            if word := _word(known.plan, whole.history(graph, k)):
+            if word := row_word(graph, whole.history(graph, k)):
                 graph.suggest(last, word)
             own = draft.filled(last, known.whole(whole.starts[k]).array)
             row, after = Row(own, None), Row(own, None)
@@ -93,7 +94,7 @@ def repeat(
                 known.values[asked[k, False]] = _operand(end)
         reads[place.name] = row
         writes.append(after)
-        word = words[place.name] = _word(known.plan, whole.history(graph, k))
+        word = words[place.name] = row_word(graph, whole.history(graph, k))
         if word and children(steps.roots[k]):
             graph.suggest(steps.roots[k], later(steps.backwards, word))
     for k in range(len(steps.made)):
@@ -105,10 +106,10 @@ def repeat(
             known.values[call] = _operand(own)
     for place, node in zip(steps.items, whole.rows, strict=True):
         reads[place.name] = _rows(known, node, _runs(steps, place))
-        words[place.name] = _word(known.plan, node)
+        words[place.name] = row_word(graph, node)
     for place, node in zip(steps.fixed, whole.constants, strict=True):
         reads[place.name] = Row(_array(known, node), None)
-        words[place.name] = _word(known.plan, node)
+        words[place.name] = row_word(graph, node)
     pairs = zip(steps.roots, writes, strict=True)
     kept = [(root, row) for root, row in pairs if row is not None]
     lowered = body([root for root, _ in kept])
@@ -155,21 +156,6 @@ def _array(known: Values, node: Node, by_rows: bool = False) -> Array:
 
 def _operand(own: Array) -> Operand:
     return Operand(own, tuple(range(own.order)))
-
-
-def _word(plan: Plan, node: Node) -> str | None:
-    """What values are called after."""
-    while True:
-        name = plan.graph.names.get(node) or plan.graph.suggestions.get(node)
-        if name is not None:
-            return name
-        match node:
-            case Input(name=name):
-                return name if name.isidentifier() else None
-            case Product(factors=(only,)):
-                node = only.node
-            case _:
-                return None
 
 
 def looped(

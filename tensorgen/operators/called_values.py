@@ -44,16 +44,17 @@ def call_derivative(graph: Graph, form: str, node: Node, derivative: Node) -> No
     # What some entries of an array are called says nothing of their derivative.
     if isinstance(node, Product) and node.constraints:
         return
-    word = _word(graph, node)
+    word = known_word(graph, node)
     if word and fits(form.format(word)):
         graph.derived.setdefault(derivative, form.format(word))
 
 
-def _word(graph: Graph, node: Node) -> str | None:
-    """What is known by now of what a node is called."""
+def known_word(graph: Graph, node: Node) -> str | None:
+    """What is known by now of what a node is called; None where that says little."""
 
     def name_of(one: Node) -> str | None:
         name = one.name if isinstance(one, Input) else graph.names.get(one)
+        name = name if name and name.isidentifier() else None
         return name or graph.suggestions.get(one) or graph.derived.get(one)
 
     return word_of(node, name_of, DEEPEST)
@@ -111,10 +112,10 @@ def _call_roles(graph: Graph, nodes: Iterable[Node]) -> None:
         for role, one in _roles(node):
             found.setdefault(role, {})[one] = None
         for word, one in _argument(graph, node):
-            if _word(graph, one) is None:
+            if known_word(graph, one) is None:
                 graph.suggest(one, word)
     for role, alike in found.items():
-        unnamed = [x for x in alike if _word(graph, x) is None]
+        unnamed = [x for x in alike if known_word(graph, x) is None]
         if len(unnamed) == 1:
             graph.suggest(unnamed[0], role)
     for pair in chances.values():
@@ -188,8 +189,8 @@ def call_result(graph: Graph, function: str, arg: Node, node: Node) -> None:
 
     It is told where no word says what is computed.
     """
-    if children(node) and _word(graph, node) is None:
-        told = _word(graph, arg)
+    if children(node) and known_word(graph, node) is None:
+        told = known_word(graph, arg)
         word = f"{function}_{told}"
         graph.derived.setdefault(node, word if told and fits(word) else function)
 

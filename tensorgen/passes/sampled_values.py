@@ -34,6 +34,8 @@ MOST = 2_000
 MOST_TERMS = 20_000
 """Values that the labels of a product may take together."""
 MOST_LABELS = 14
+MOVED, TOLD = 1.01, 1e-7
+"""How far an argument is moved, and by how much its value must change for that."""
 NO_VALUE = (ArithmeticError, InternalError, LookupError, TypeError, ValueError)
 """What is raised where a function has no value."""
 
@@ -54,7 +56,32 @@ def _stand_in(name: str) -> Callable[..., Array]:
     return function
 
 
-VALUES = {x: _stand_in(x) if _of_scipy(f) else f for x, f in FUNCTIONS.items()}
+def _telling(function: Callable[..., Array]) -> Callable[..., Array]:
+    """The same where it tells arguments apart: a tanh that is nearly 1 is no value."""
+
+    def told(*args: Array) -> Array:
+        value = function(*args)
+        if len(args) == 1 and np.asarray(value).dtype.kind == "f":
+            moved = np.abs(function(np.multiply(args[0], MOVED)) - value)
+            if np.any((moved < TOLD * np.abs(value)) & (np.asarray(args[0]) != 0)):
+                raise ValueError(value)
+        return value
+
+    return told
+
+
+def _is_in_steps(function: Callable[..., Array]) -> bool:
+    """Whether a function has one value at nearby places; of no one place, also."""
+    try:
+        with np.errstate(all="ignore"):
+            here, there = (function(np.array([x])) for x in (0.31, 0.37))
+    except TypeError:
+        return True
+    return bool(np.all(here == there))
+
+
+_FUNCTIONS = {x: _stand_in(x) if _of_scipy(f) else f for x, f in FUNCTIONS.items()}
+VALUES = {x: f if _is_in_steps(f) else _telling(f) for x, f in _FUNCTIONS.items()}
 OF_ARRAYS = {x: f for x, f in OPERATORS.items() if x not in ("expm", "log_slope")}
 """Functions that need NumPy alone."""
 
@@ -132,8 +159,10 @@ class _Sampled(Tabled):
             return np.array(places, int).reshape(shape)
         drawn = [numbers.uniform(0.5, 1.5) for _ in range(prod(shape))]
         value = np.array(drawn).reshape(shape)
+        if node.order > 1:  # sums along an axis are near 1, too
+            value = value / max(shape[-1], 1)
         if node.order > 1 and shape[-1] == shape[-2]:
-            value = value + 2 * shape[-1] * np.eye(shape[-1])
+            value = value + 2 * np.eye(shape[-1])
             if node.properties & {"symmetric", "spd"}:
                 value = value + np.swapaxes(value, -1, -2)
         return exchangeable(value, groups(node.properties, node.order))

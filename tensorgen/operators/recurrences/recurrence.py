@@ -17,7 +17,15 @@ from typing import TypeGuard, cast
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim, computed
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Input, Node, children, delta, topological
+from tensorgen.ir.nodes import (
+    Call,
+    Input,
+    Node,
+    Product,
+    children,
+    delta,
+    topological,
+)
 from tensorgen.ir.rebuild import substituted
 from tensorgen.operators.matrices.definite import is_positive_definite
 from tensorgen.operators.matrices.symmetry import is_symmetric
@@ -222,6 +230,21 @@ def later(backwards: bool, name: str) -> str:
     return f"{name}_prev" if backwards else f"{name}_next"
 
 
+def row_word(graph: Graph, node: Node) -> str | None:
+    """What rows are called after, and what is the same at all steps."""
+    while True:
+        name = graph.names.get(node) or graph.suggestions.get(node)
+        if name is not None:
+            return name
+        match node:
+            case Input(name=name):
+                return name if name.isidentifier() else None
+            case Product(factors=(only,)):
+                node = only.node
+            case _:
+                return None
+
+
 def part(graph: Graph, rows: Node, low: int, count: Dim) -> Node:
     """Rows of an array from `low` on."""
     axes = range(1, rows.order)
@@ -309,7 +332,9 @@ def recurrence(
             known[own] = rows[given]
     for node in outer:
         known[node] = spot("fixed", node, node.dims)
-    new = substituted(graph, roots, known)
+    # States of all recurrences have the same places: what is there is named already.
+    with graph.without_words(but_new=True):
+        new = substituted(graph, roots, known)
     places = tuple(spots["state"]), tuple(spots["item"]), tuple(spots["fixed"])
     after, others = tuple(new[: len(states)]), tuple(new[len(states) :])
     steps = Steps(count, backwards, *places, after, others, checkpoint, runs)
@@ -360,6 +385,11 @@ def opened(graph: Graph, whole: Recurrence) -> Opened:
     """Give the steps of a recurrence places that nothing else has."""
     steps = whole.steps
     own = tuple(place(graph, x) for x in steps.places)
+    words = [name_of(graph, whole, k) for k in range(len(steps.states))]
+    words += [row_word(graph, x) for x in (*whole.rows, *whole.constants)]
+    for at, word in zip(own, words, strict=True):
+        if word is not None:
+            graph.suggest(at, word)
     first, second = len(steps.states), len(steps.states) + len(steps.items)
     roots = substituted(graph, steps.roots, dict(zip(steps.places, own, strict=True)))
     return Opened(

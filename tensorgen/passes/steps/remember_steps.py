@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Map, Node, Product, children, topological
 from tensorgen.ir.rebuild import carry_names, substituted, with_operands
+from tensorgen.operators.called_values import known_word
 from tensorgen.operators.calls import expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.recurrences.all_steps import (
@@ -29,6 +30,7 @@ from tensorgen.operators.recurrences.recurrence import (
     recurrence,
     result_of,
 )
+from tensorgen.operators.word_shapes import fits
 from tensorgen.passes.context import Context
 from tensorgen.passes.cost import CostModel
 from tensorgen.prices.price_table import ENTRY, STORED_ROW
@@ -81,7 +83,8 @@ def _kept(
     seen.add(better)
     rows = {x: better.made(graph, first + k) for k, x in enumerate(nodes)}
     for node, row in rows.items():
-        if word := _word(graph, node):
+        word = _word(graph, node)
+        if word and fits(word):
             graph.suggest(row, word)
     known = {at: rows[node] for node, at in outside.items()}
     new: dict[Node, Node] = {}
@@ -118,10 +121,11 @@ def is_work(graph: Graph, node: Node) -> bool:
     return len(node.factors) > 1 or (bool(node.inner) and not node.constraints)
 
 
-def _word(graph: Graph, node: Node) -> str:
-    """What rows are called after, if a step has a word for it."""
+def _word(graph: Graph, node: Node) -> str | None:
+    """What rows are called after: what a step has a word for, or what is done there."""
     told = (graph.names, graph.suggestions, graph.derived)
-    return next((names[node] for names in told if node in names), "")
+    known = next((names[node] for names in told if node in names), None)
+    return known or known_word(graph, node)
 
 
 class _Steps:
