@@ -80,7 +80,9 @@ def steps_apart(
             own = calls.setdefault(steps.owner, {})
             own |= dict.fromkeys(steps.places)
             own[steps.places[-1]] = call
-    return {name: _calling(codes[name], plain[name], own) for name, own in calls.items()}
+    return {
+        name: _calling(codes[name], plain[name], own) for name, own in calls.items()
+    }
 
 
 def _calling(before: Code, plain: Code, calls: Mapping[int, Statement | None]) -> Code:
@@ -163,7 +165,9 @@ def _calls(
     code = renamed(code, {x: word for x, word in change.items() if x != word})
     made = [first.bound[k] for k in wanted]
     arrays = [x for x in first.read if x.order and x.kind == "float"]
-    known = {s for x in arrays for dim in x.dims for s in dim.symbols if dim == Dim.symbol(s)}
+    known = {
+        s for x in arrays for dim in x.dims for s in dim.symbols if dim == Dim.symbol(s)
+    }
     op = Called(
         *describe(made, first.loop.backwards),
         tuple(words[k] for k in takes),

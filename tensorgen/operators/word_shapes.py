@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -91,6 +91,15 @@ def multiple(word: str, times: Fraction | int) -> str | None:
     heads = [head for head, own in TIMES.items() if own in (abs(times), times)]
     sign = "neg_" * (times < -1 or -1 < times < 0)
     return "".join([sign, *heads, word])
+
+
+def joined(words: Sequence[str]) -> str:
+    """What is called that has several values: `p_q_args` has `p_logits`, `q_arg`."""
+    heads = [word.removesuffix("_logits").removesuffix("_arg") for word in words]
+    if any(head == word for head, word in zip(heads, words, strict=True)):
+        heads = list(words)
+    more = "_args" * (heads != list(words))
+    return "_".join(dict.fromkeys(heads)) + more
 
 
 def is_derivative(word: str) -> bool:

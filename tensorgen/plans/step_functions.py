@@ -22,11 +22,7 @@ def share_steps(
     Each is `made` by itself. What is `taken` are private functions, these among them
     then. Those that have several forms stay as they are.
     """
-    codes = {
-        name: own.codes[0]
-        for name, own in made.items()
-        if len(own.forms) == 1
-    }
+    codes = {name: own.codes[0] for name, own in made.items() if len(own.forms) == 1}
 
     def describe(names: Sequence[str], backwards: bool) -> tuple[str, str]:
         kind = arrays_of(names)

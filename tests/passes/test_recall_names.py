@@ -142,5 +142,5 @@ functions:
 
 def test_rows_of_steps_are_called_after_what_is_in_them() -> None:
     text = tensorgen.generate(FORWARD)
-    assert "level_values[t] = peak_A_plus_a" in text
+    assert "peak_A_plus_a[t] = peak_A_plus_a_t" in text
     assert "kept" not in text and "recurrence_B" not in text

@@ -25,7 +25,7 @@ from tensorgen.ir.nodes import (
     delta,
     topological,
 )
-from tensorgen.operators.word_shapes import fits
+from tensorgen.operators.word_shapes import fits, joined
 from tensorgen.operators.recurrences.all_steps import FEW, STEP, AllSteps, is_alone
 from tensorgen.operators.recurrences.recurrence import part, row
 
@@ -203,6 +203,6 @@ def _rows(
 def _call(graph: Graph, every: Node, members: Sequence[Node]) -> None:
     """Call an array after all that it holds, if all have names."""
     names = [graph.names.get(x) or graph.suggestions.get(x) for x in members]
-    word = "_".join(dict.fromkeys(map(str, names)))
+    word = joined(list(map(str, names)))
     if all(names) and fits(word):
         graph.suggest(every, word)
