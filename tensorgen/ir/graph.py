@@ -136,7 +136,7 @@ class Graph:
 
     @contextmanager
     def without_words(self, but_new: bool = False) -> Iterator[None]:
-        """Give nodes no words, `but_new` ones: others may be something else elsewhere."""
+        """Give no words, or to new nodes alone: others are more than they are here."""
         before = [(told, len(told)) for told in (self.suggestions, self.derived)]
         made = len(self._interned)
         try:

@@ -36,6 +36,7 @@ from tensorgen.arrays.statements import (
     Statement,
     Store,
     operands,
+    reads,
     rebuilt,
 )
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
@@ -249,8 +250,8 @@ class Naming:
         """Append a loop, whose statements have names that nothing else has."""
         arrays = {one: self._placed(one) for one in step.arrays}
         place = self.place = self.place or self.names.pick(PLACES)
-        whole = {x.op.name for x in arrays.values() if isinstance(x.op, Variable)}
-        entries = {name: f"{name}_{place}" for name in {*self._own, *whole}}
+        whole = {*self._own, *reads([*arrays.values()])}
+        entries = {name: f"{name}_{place}" for name in whole}
         inner = Naming(step.plan, self.names, (), step.words, entries)
         lines, values = inner.run(step.draft, step.results)
         self.kept |= inner.kept

@@ -33,7 +33,6 @@ from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.nodes import (
     Call,
-    Input,
     Node,
     Product,
     Ref,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tensorgen.arrays.step_functions import arrays_of, steps_apart
 from tensorgen.emit.backends import Backend

@@ -132,3 +132,35 @@ def test_a_multiple_of_a_derivative_by_a_size_says_so() -> None:
 def test_the_sum_of_a_product_is_not_called_the_sum_of_a_factor() -> None:
     expr = "sin((X @ w) @ (y*exp(z)*cosh(y)))*cos((X @ w) @ (y*exp(z)*cosh(y)))"
     assert not [x for x in names(bound("", expr)) if x.startswith("sum_")]
+
+
+CELL = """
+tensorgen: 1
+inputs: {W: [d, k], U: [d, d], C: [d, d], h0: [d], x: [T, k]}
+functions:
+  loss:
+    where: |
+      h[0] = h0
+      z[t] = sigmoid(W @ x[t] + U @ h[t])
+      c[t] = tanh(W @ x[t] + C @ h[t])
+      h[t + 1] = (1 - z[t]) * h[t] + z[t] * c[t]
+    expr: sum(h**2)
+    wrt: [W, U, C]
+    emit: [value, gradient]
+"""
+
+
+def test_arguments_are_called_after_the_values_of_functions() -> None:
+    text = generate(CELL)
+    assert "z_logits = " in text and "c_arg_t = " in text
+    assert re.search(r"z(_t)?, one_minus_z(_t)? = _sigmoid_and_complement\(z_", text)
+    grad = text.split("def _loss_grad(")[1].split("\ndef ")[0]
+    assert "d_z_logits = " in grad and "d_c_arg = " in grad
+
+
+def test_an_argument_that_has_a_word_keeps_it() -> None:
+    expr = "sum(p*sinh(X @ w)) + sum(cosh(X @ w))"
+    own = {"p = tanh(X @ w)": "X_w = ", "p = tanh(X @ w - 2*sinh(X @ w))": "p_arg = "}
+    for line, made in own.items():
+        body = f"\n    where: {line}\n    expr: {expr}\n    wrt: w\n"
+        assert made in generate(INPUTS + "functions:\n  f:" + body)

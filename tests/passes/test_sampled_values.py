@@ -30,3 +30,12 @@ def test_a_negative_length_gives_no_value() -> None:
     graph = Graph()
     node = graph.input("x", [Dim.symbol("n") - Dim.of(max(SIZES) + 1)])
     assert value_of(graph, node) is None
+
+
+def test_where_a_function_hardly_changes_it_tells_nothing() -> None:
+    graph = Graph()
+    x = graph.input("x", [Dim.symbol("n")])
+    assert value_of(graph, graph.map("tanh", "i", [(x, "i")])) is not None
+    far = graph.map("tanh", "i", [(graph.scale(x, 30), "i")])
+    assert value_of(graph, far) is None
+    assert value_of(graph, graph.map("sign", "i", [(x, "i")])) is not None

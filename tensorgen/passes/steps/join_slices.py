@@ -25,9 +25,9 @@ from tensorgen.ir.nodes import (
     delta,
     topological,
 )
-from tensorgen.operators.word_shapes import fits, joined
 from tensorgen.operators.recurrences.all_steps import FEW, STEP, AllSteps, is_alone
 from tensorgen.operators.recurrences.recurrence import part, row
+from tensorgen.operators.word_shapes import fits, joined
 
 
 class Member(NamedTuple):

@@ -6,8 +6,8 @@ from tests.made import generate
 
 
 def test_a_number_keeps_an_inverse_where_solutions_cost_more() -> None:
-    # Implicit steps of the heat equation: solutions would be taken of matrices, of which
-    # the bands are all that is multiplied with.
+    # Implicit steps of the heat equation: solutions would be taken of matrices, but
+    # their bands are all that they are multiplied with.
     text = generate("""tensorgen: 1
 dims: {n: 50, T: 40}
 inputs: {u0: [n], a: scalar}

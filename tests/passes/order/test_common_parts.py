@@ -10,7 +10,7 @@ import pytest
 
 import tensorgen
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Product, indicator
+from tensorgen.ir.nodes import Node, Product, Sum, delta, indicator
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.passes.cost import CostModel
 from tensorgen.passes.order.common_parts import masks
@@ -70,3 +70,27 @@ def test_an_axis_that_a_mask_alone_has_is_not_summed() -> None:
     given = {"a": np.array([1.0, 2, 3]), "b": np.array([5.0, 7, 9])}
     want, got = evaluate([whole, found], given, FUNCTIONS, OPERATORS)
     np.testing.assert_array_equal(got, want)
+
+
+def test_what_is_read_from_one_place_is_a_factor_in_common() -> None:
+    graph = Graph()
+    arrays = [graph.input(x, ["n"]) for x in "ab"]
+    whole = graph.input("d", [arrays[0].dims[0] + 1])
+
+    def read(shift: int, array: Node) -> Node:
+        tie = delta({"s": 1, "i": -1}, -shift)
+        factors = [(array, "i"), (whole, "s")]
+        sizes = {"i": array.dims[0], "s": whole.dims[0]}
+        return graph.product("i", factors, constraints=[tie], sizes=sizes)
+
+    def factored(*shifts: int) -> Node:
+        pairs = zip(shifts, arrays, strict=True)
+        node = graph.sum("i", [(1, read(shift, x), "i") for shift, x in pairs])
+        return factor_sum(graph, node, CostModel({}), lambda x: isinstance(x, Product))
+
+    found = factored(1, 1)
+    assert isinstance(found, Product) and {whole} < {x.node for x in found.factors}
+    assert isinstance(factored(1, 0), Sum)  # from two places
+    given = {"a": np.array([1.0, 2]), "b": np.array([5.0, 7]), "d": np.arange(3.0)}
+    (got,) = evaluate([found], given, FUNCTIONS, OPERATORS)
+    np.testing.assert_array_equal(got, [6.0, 18.0])
