@@ -28,6 +28,7 @@ from tensorgen.operators.recurrences.recurrence import (
     Opened,
     Recurrence,
     State,
+    call_state,
     is_recurrence,
     name_of,
     opened,
@@ -84,11 +85,13 @@ class Tangents:
             k: self._dot(self.open.states[k]) for k in starts if starts[k] in tangents
         }
         while True:
-            new = self._carried(self.open.new)
+            with graph.without_words():  # part of what varies is no tangent yet
+                new = self._carried(self.open.new)
             more = [k for k, x in enumerate(new) if k not in varying and not is_zero(x)]
             if not more:
                 break
             varying |= {k: self._dot(self.open.states[k]) for k in more}
+        new = self._carried(self.open.new)
         self.numbers = {k: number for number, k in enumerate(varying)}
         if whole.steps.runs is None and whole.steps.checkpoint is None:
             new = self._sourced(new, varying)
@@ -108,8 +111,8 @@ class Tangents:
         for k, number in self.numbers.items():
             name = name_of(graph, whole, k)
             if name is not None:
-                graph.suggest(whole.history(graph, k), name)
-                graph.suggest(self.whole.history(graph, number), f"{name}_dot")
+                call_state(graph, whole, k, name)
+                call_state(graph, self.whole, number, f"{name}_dot")
         rows: dict[Node, Node] = dict(self.items.items())
         for number, at in enumerate(varying.values()):
             rows[at] = self.whole.before(graph, number)
@@ -354,8 +357,8 @@ class Cotangents:
         for number, k in enumerate(self.moving):
             name = name_of(self.graph, self.whole, k)
             if name is not None:
-                self.graph.suggest(self.whole.history(self.graph, k), name)
-                self.graph.suggest(against.history(self.graph, number), f"d_{name}")
+                call_state(self.graph, self.whole, k, name)
+                call_state(self.graph, against, number, f"d_{name}")
             if self.whole.starts[k] in self.wanted:
                 last = against.last(self.graph, number)
                 if stored:

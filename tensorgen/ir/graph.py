@@ -68,6 +68,8 @@ class Graph:
         self.suggestions: dict[Node, str] = {}
         self.derived: dict[Node, str] = {}
         """What derivatives are called where no word says what they are."""
+        self.state_words: dict[tuple[Hashable, int], str] = {}
+        """What states of steps are called, by their number."""
         self.remarks: dict[Node, dict[Remark, None]] = {}
         self.spelled: set[str] = set()
         """The functions that are called in expressions."""

@@ -10,7 +10,12 @@ from tensorgen.ir.nodes import Node, delta
 from tensorgen.lang.reach import in_turn
 from tensorgen.lang.stepping import Member, Stepping
 from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
-from tensorgen.operators.recurrences.recurrence import Runs, State, recurrence
+from tensorgen.operators.recurrences.recurrence import (
+    Runs,
+    State,
+    call_state,
+    recurrence,
+)
 
 
 class Stepped:
@@ -35,12 +40,28 @@ class Stepped:
                 self.made.append(node)
         given = graph, steps.count, steps.backwards, states, steps.items, self.made
         self.whole = recurrence(*given, checkpoint=runs)
+        for member in steps.members.values():
+            if member.lags and len(member.starts) > 1:
+                self._call(member)
         rows: dict[Node, Node] = dict(steps.items.items())
         for k, state in enumerate(states):
             rows[state.place] = self.whole.before(graph, k)
             if state.new not in places:
                 rows[state.new] = self.whole.after(graph, k)
         self.at_once = AllSteps(graph, steps.count, rows)
+
+    def _call(self, member: Member) -> None:
+        """Call the states of a name that steps read several entries of.
+
+        They begin with the last of those that are given.
+        """
+        first, name = self.first[member.name], member.name
+        words = [f"{name}_from_{len(member.starts) - 1}", f"{name}_prev"]
+        if self.steps.backwards:
+            words = [f"{name}_but_last", f"{name}_later"]
+        words += [f"{words[1]}_{lag}" for lag in range(2, len(member.starts))]
+        for k, word in enumerate(words):
+            call_state(self.graph, self.whole, first + k, word)
 
     def _states(self, member: Member) -> list[State]:
         """A state for each of the last entries: what it starts as, and what it is next.

@@ -50,6 +50,7 @@ from tensorgen.operators.recurrences.recurrence import (
     Runs,
     Steps,
     later,
+    name_of,
     result_of,
     row_word,
 )
@@ -72,7 +73,7 @@ def repeat(
         call = asked.get((k, True))
         if call is None:
             last = whole.last(graph, k)
-            if word := row_word(graph, whole.history(graph, k)):
+            if word := name_of(graph, whole, k):
                 graph.suggest(last, word)
             own = draft.filled(last, known.whole(whole.starts[k]).array)
             row, after = Row(own, None), Row(own, None)
@@ -93,7 +94,7 @@ def repeat(
                 known.values[asked[k, False]] = _operand(end)
         reads[place.name] = row
         writes.append(after)
-        word = words[place.name] = row_word(graph, whole.history(graph, k))
+        word = words[place.name] = name_of(graph, whole, k)
         if word and children(steps.roots[k]):
             graph.suggest(steps.roots[k], later(steps.backwards, word))
     for k in range(len(steps.made)):

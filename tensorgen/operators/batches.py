@@ -31,6 +31,7 @@ from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     State,
     Steps,
+    call_state,
     is_recurrence,
     name_of,
     opened,
@@ -243,7 +244,7 @@ class Samples(AllSteps):
         for k in range(count):
             word = name_of(graph, before, k)
             if word is not None:
-                graph.suggest(whole.history(graph, k), word)
+                call_state(graph, whole, k, word)
         result, _ = result_of(call)
         root = (*own.states, *roots[count:])[result]
         return self._result(call, whole, inner, root)

@@ -31,6 +31,7 @@ from tensorgen.operators.recurrences.all_steps import AXES, STEP, with_rows
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     State,
+    call_state,
     is_recurrence,
     name_of,
     opened,
@@ -89,7 +90,7 @@ class _Fold(At):
         for k in range(len(whole.starts)):
             word = name_of(graph, whole, k)
             if word is not None:
-                graph.suggest(self.whole.history(graph, k), word)
+                call_state(graph, self.whole, k, word)
         for number, (node, (ends, _)) in enumerate(sums.items(), len(whole.starts)):
             total = self.whole.last(graph, number)
             if node in graph.names:

@@ -216,13 +216,19 @@ def made_in_steps(node: Node) -> Node | None:
     return steps.made[made] if made >= 0 else None
 
 
+def call_state(graph: Graph, whole: Recurrence, state: int, word: str) -> None:
+    """Say what to call a state, and of steps that are the same elsewhere as well."""
+    graph.suggest(whole.history(graph, state), word)
+    graph.state_words.setdefault((whole.steps, state), word)
+
+
 def name_of(graph: Graph, whole: Recurrence, state: int) -> str | None:
     """What a state is called."""
     for node in (whole.history(graph, state), whole.last(graph, state)):
         word = graph.names.get(node) or graph.suggestions.get(node)
         if word is not None:
             return word
-    return None
+    return graph.state_words.get((whole.steps, state))
 
 
 def later(backwards: bool, name: str) -> str:
@@ -339,7 +345,11 @@ def recurrence(
     after, others = tuple(new[: len(states)]), tuple(new[len(states) :])
     steps = Steps(count, backwards, *places, after, others, checkpoint, runs)
     starts = tuple(state.start for state in states)
-    return Recurrence(steps, starts, tuple(rows), tuple(outer))
+    found = Recurrence(steps, starts, tuple(rows), tuple(outer))
+    for k, state in enumerate(states):  # one that is made anew keeps its names
+        if state.place in graph.suggestions:
+            call_state(graph, found, k, graph.suggestions[state.place])
+    return found
 
 
 def _promises(node: Node) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from tensorgen.operators.recurrences.recurrence import (
     Runs,
     State,
     as_call,
+    call_state,
     is_recurrence,
     name_of,
     opened,
@@ -88,7 +89,7 @@ def _over(
     words = [name_of(graph, whole, k) for k in range(len(whole.starts))]
     for k, word in enumerate(words):
         if word is not None:
-            graph.suggest(inner.history(graph, k), word)
+            call_state(graph, inner, k, word)
             graph.suggest(inner.last(graph, k), word)
     states = [
         State(at, start, inner.last(graph, k))
@@ -106,5 +107,5 @@ def _over(
     found = recurrence(graph, count, backwards, states, items, made, runs=runs)
     for k, word in enumerate(words):
         if word is not None:
-            graph.suggest(found.history(graph, k), f"{word}_starts")
+            call_state(graph, found, k, f"{word}_starts")
     return found

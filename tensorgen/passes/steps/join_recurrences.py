@@ -20,6 +20,7 @@ from tensorgen.operators.recurrences.recurrence import (
     Opened,
     Recurrence,
     State,
+    call_state,
     is_recurrence,
     name_of,
     opened,
@@ -165,7 +166,7 @@ class _Pair:
             for k, at in enumerate(places[own]):
                 word = name_of(graph, own, k)
                 if word is not None:
-                    graph.suggest(whole.history(graph, at), word)
+                    call_state(graph, whole, at, word)
         for own in (first, second):
             places[own] += [next(number) for _ in own.steps.made]
         new: dict[Node, Node] = {}

@@ -16,6 +16,7 @@ from tensorgen.operators.recurrences.recurrence import (
     Opened,
     Recurrence,
     State,
+    call_state,
     is_recurrence,
     name_of,
     opened,
@@ -94,7 +95,7 @@ def _once(graph: Graph, roots: list[Node]) -> list[Node]:
         for number, k in enumerate(needed.states):
             word = name_of(graph, whole, k)
             if word is not None:
-                graph.suggest(less.history(graph, number), word)
+                call_state(graph, less, number, word)
         for call, (result, every) in calls.items():
             known[call] = needed.result(graph, less, result, every)
             carry_names(graph, call, known[call])

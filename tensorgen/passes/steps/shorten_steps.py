@@ -24,6 +24,7 @@ from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     State,
     as_call,
+    call_state,
     is_recurrence,
     name_of,
     opened,
@@ -187,7 +188,7 @@ def _remade(
     result = recurrence(*given, runs=steps.runs)
     for number, k in enumerate(needed.states):
         if (word := words[k]) is not None:
-            graph.suggest(result.history(graph, number), word)
+            call_state(graph, result, number, word)
     return result
 
 
