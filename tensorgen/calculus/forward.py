@@ -8,7 +8,7 @@ from tensorgen.calculus.defined_rules import tangent as of_defined
 from tensorgen.calculus.external_rules import tangents as of_external
 from tensorgen.calculus.implicit_derivatives import tangent as of_unknown
 from tensorgen.calculus.partials import levels_off, partials, sizes_of, transfers
-from tensorgen.calculus.recurrence_derivatives import Tangents
+from tensorgen.calculus.recurrence_tangents import Tangents
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, is_zero, topological

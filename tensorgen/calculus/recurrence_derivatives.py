@@ -51,128 +51,6 @@ ADJOINT = Remark(
 )
 
 
-class Tangents:
-    """The tangents of all results of a recurrence.
-
-    `tangents` are those of its arguments, of dims `argument.dims + extra`.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        whole: Recurrence,
-        tangents: Mapping[Node, Node],
-        extra: Sequence[Dim],
-        forward: Forward,
-    ) -> None:
-        """Find the states that vary, and the recurrence of their tangents."""
-        self.graph = graph
-        self.extra = tuple(extra)
-        self.forward = forward
-        self.open = guarded(graph, opened(graph, whole), whole, tangents)
-        self.items = self.open.given(graph)
-        self.after = After(graph, self.open, self.items)
-        self.known = self.open.constants
-        self.dots: dict[Node, Node] = {}
-        for own, value in zip(self.open.items, whole.rows, strict=True):
-            if value in tangents:
-                self.items[self._dot(own)] = tangents[value]
-        for own, value in zip(self.open.fixed, whole.constants, strict=True):
-            if value in tangents:
-                self.known[self._dot(own)] = tangents[value]
-        starts = dict(enumerate(whole.starts))
-        varying = {
-            k: self._dot(self.open.states[k]) for k in starts if starts[k] in tangents
-        }
-        while True:
-            with graph.without_words():  # part of what varies is no tangent yet
-                new = self._carried(self.open.new)
-            more = [k for k, x in enumerate(new) if k not in varying and not is_zero(x)]
-            if not more:
-                break
-            varying |= {k: self._dot(self.open.states[k]) for k in more}
-        new = self._carried(self.open.new)
-        self.numbers = {k: number for number, k in enumerate(varying)}
-        if whole.steps.runs is None and whole.steps.checkpoint is None:
-            new = self._sourced(new, varying)
-        new = substituted(graph, [new[k] for k in varying], self.known)
-        states = [
-            State(at, tangents.get(starts[k], self._zero(starts[k].dims)), new)
-            for (k, at), new in zip(varying.items(), new, strict=True)
-        ]
-        made = substituted(graph, self._carried(self.open.made), self.known)
-        known: set[Node] = {*self.items, *varying.values()}
-        runs = whole.steps.runs
-        alone = [x for x in made if runs or not can_be_at_once(x, known)]
-        count, backwards = whole.steps.count, whole.steps.backwards
-        self.whole = recurrence(
-            graph, count, backwards, states, self.items, alone, runs=runs
-        )
-        for k, number in self.numbers.items():
-            name = name_of(graph, whole, k)
-            if name is not None:
-                call_state(graph, whole, k, name)
-                call_state(graph, self.whole, number, f"{name}_dot")
-        rows: dict[Node, Node] = dict(self.items.items())
-        for number, at in enumerate(varying.values()):
-            rows[at] = self.whole.before(graph, number)
-        at_once = AllSteps(graph, count, rows)
-        self.made = [
-            self.whole.made(graph, alone.index(x)) if x in alone else at_once.of(x)
-            for x in made
-        ]
-
-    def of(self, call: Call) -> Node:
-        """The tangent of a result, of dims `call.dims + extra`."""
-        result, whole = result_of(call)
-        if result >= len(self.open.states):
-            return self.made[result - len(self.open.states)]
-        if result not in self.numbers:
-            return self._zero(call.dims)
-        found = self.whole.history if whole else self.whole.last
-        return found(self.graph, self.numbers[result])
-
-    def _dot(self, of: Input) -> Input:
-        self.dots[of] = at = self.graph.fresh((*of.dims, *self.extra), (), None)
-        return at
-
-    def _zero(self, dims: Sequence[Dim]) -> Node:
-        return self.graph.zeros((*dims, *self.extra))
-
-    def _sourced(self, new: Sequence[Node], varying: Mapping[int, Node]) -> list[Node]:
-        """The tangents of states, where what does not wait for one is a row of its own.
-
-        What is left is the same for all tangents of a recurrence, and all adjoints.
-        """
-        graph, moving = self.graph, [self.open.states[k] for k in varying]
-        apart = (
-            {x: dot for x, dot in self.dots.items() if (x in moving) == own}
-            for own in (True, False)
-        )
-        with graph.without_words():  # these are no derivatives, but parts of them
-            linear, sources = (self._carried(self.open.new, dots) for dots in apart)
-        rows = AllSteps(graph, self.open.whole.steps.count, self.items)
-        found = list(new)
-        for k in varying:
-            source = sources[k]
-            if is_zero(source) or is_zero(linear[k]) or source in self.items:
-                continue
-            (source,) = substituted(graph, [source], self.known)
-            if can_be_at_once(source, [*self.items]):
-                at = graph.fresh(source.dims, (), None)
-                self.items[at] = rows.of(source)
-                found[k] = graph.add(linear[k], at)
-        return found
-
-    def _carried(
-        self, roots: Sequence[Node], dots: Mapping[Node, Node] | None = None
-    ) -> list[Node]:
-        given = self.dots if dots is None else dots
-        if not given:
-            return [self._zero(root.dims) for root in roots]
-        return self.after.read_by(self.forward(self.graph, roots, given, self.extra))
-
-
 class Cotangents:
     """The cotangents of the arguments of a recurrence.
 
@@ -271,6 +149,10 @@ class Cotangents:
             alone,
             runs=runs,
         )
+        for at in fixed:
+            if slopes[at] in summed and at in graph.suggestions:
+                word = f"d_{graph.suggestions[at]}"
+                call_state(graph, against, summed[slopes[at]], word)
         result = self._of_starts(against, any(not is_zero(slopes[at]) for at in items))
         made_rows = {x: against.made(graph, alone.index(x)) for x in handed}
         at_once = self._at_once(against, made_rows)

@@ -85,7 +85,8 @@ def call_ideas(graph: Graph, root: Node, data: Container[Node]) -> None:
     for node, of in residuals:
         name = of.name if several and isinstance(of, Input) else ""
         graph.suggest(node, f"residual_{name}" if name else "residual")
-    _call_roles(graph, everything(nodes))
+    _call_arguments(graph, everything(nodes))
+    _call_roles(graph, nodes)
 
 
 def _is_looked_up(node: Node) -> bool:
@@ -101,23 +102,30 @@ def _is_looked_up(node: Node) -> bool:
 def _call_roles(graph: Graph, nodes: Iterable[Node]) -> None:
     """Say what to call values that have no word by what they are to others.
 
-    An argument is told by what the user named the value of a function. Of several that
-    are alike in what they are to others, none is told by it.
+    Of several that are alike in that, none is told by it.
     """
     found: dict[str, dict[Node, None]] = {}
-    chances: dict[Node, list[Node]] = {}
     for node in nodes:
-        if isinstance(node, Map) and node.function == "sigmoid":
-            chances.setdefault(_unsigned(node.args[0].node), []).append(node)
         for role, one in _roles(node):
             found.setdefault(role, {})[one] = None
-        for word, one in _argument(graph, node):
-            if known_word(graph, one) is None:
-                graph.suggest(one, word)
     for role, alike in found.items():
         unnamed = [x for x in alike if known_word(graph, x) is None]
         if len(unnamed) == 1:
             graph.suggest(unnamed[0], role)
+
+
+def _call_arguments(graph: Graph, nodes: Iterable[Node]) -> None:
+    """Say what to call what has no word, by what the user called a function of it.
+
+    What is one less a chance is told by this chance.
+    """
+    chances: dict[Node, list[Node]] = {}
+    for node in nodes:
+        if isinstance(node, Map) and node.function == "sigmoid":
+            chances.setdefault(_unsigned(node.args[0].node), []).append(node)
+        for word, one in _argument(graph, node):
+            if known_word(graph, one) is None:
+                graph.suggest(one, word)
     for pair in chances.values():
         for one, other in permutations(pair, 2):
             if one in graph.names:
