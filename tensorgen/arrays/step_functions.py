@@ -36,16 +36,18 @@ from tensorgen.arrays.units import Units, called, named, renamed, returning, sym
 from tensorgen.ir.dims import Dim
 from tensorgen.prices.thresholds import LINES_SAVED
 
-Describe = Callable[[Sequence[str], bool], tuple[str, str]]
-"""What a function is called that makes arrays of some names, and a line about it; it
-may go backwards."""
+Owner = tuple[str, str]
+"""A formula, and a function of it."""
+Describe = Callable[[str, Sequence[str], bool], tuple[str, str]]
+"""What a function is called that makes arrays of some names for a formula, and a line
+about it; it may go backwards."""
 
 
 @dataclass(frozen=True)
 class _Steps:
     """A loop over steps, with all that makes what it changes, in a function's code."""
 
-    owner: str
+    owner: Owner
     places: tuple[int, ...]
     lines: tuple[Statement, ...]
     bound: tuple[str, ...]
@@ -60,20 +62,21 @@ class _Steps:
 
 
 def steps_apart(
-    codes: Mapping[str, Code], describe: Describe, inputs: Sequence[str]
-) -> dict[str, Code]:
-    """Return those functions of a formula that call others for steps of theirs.
+    codes: Mapping[Owner, Code], describe: Describe, inputs: Sequence[str]
+) -> dict[Owner, Code]:
+    """Return those functions of a module that call others for steps of theirs.
 
-    What these take of the `inputs` comes first, in their order.
+    What these take of the `inputs` comes first, in their order. Functions of one
+    formula go through the same steps for the same arrays in a function of their own.
     """
     plain = {name: _kept(code) for name, code in codes.items()}
     alike: dict[tuple[Statement, ...], list[_Steps]] = {}
     for name, code in plain.items():
         for steps in _steps(name, code):
             alike.setdefault(steps.key, []).append(steps)
-    calls: dict[str, dict[int, Statement | None]] = {}
+    calls: dict[Owner, dict[int, Statement | None]] = {}
     for several in alike.values():
-        times = len({steps.read for steps in several})
+        times = len({(steps.owner[0], steps.read) for steps in several})
         if sum(map(rows_of, several[0].lines)) * (times - 1) <= LINES_SAVED:
             continue
         for steps, call in _calls(several, plain, describe, inputs):
@@ -106,7 +109,7 @@ def _kept(code: Code) -> Code:
     return replace(code, statements=tuple(kept(code.statements)))
 
 
-def _steps(owner: str, code: Code) -> Iterator[_Steps]:
+def _steps(owner: Owner, code: Code) -> Iterator[_Steps]:
     """Yield the loops over steps of a function, each with what it is about."""
     units = Units.of(code)
     for unit, names in units.in_order() if units else ():
@@ -118,7 +121,7 @@ def _steps(owner: str, code: Code) -> Iterator[_Steps]:
 
 
 def _like(
-    owner: str,
+    owner: Owner,
     places: tuple[int, ...],
     lines: tuple[Statement, ...],
     names: tuple[str, ...],
@@ -143,7 +146,7 @@ def _like(
 
 def _calls(
     several: Sequence[_Steps],
-    codes: Mapping[str, Code],
+    codes: Mapping[Owner, Code],
     describe: Describe,
     inputs: Sequence[str],
 ) -> Iterator[tuple[_Steps, Statement]]:
@@ -169,7 +172,7 @@ def _calls(
         s for x in arrays for dim in x.dims for s in dim.symbols if dim == Dim.symbol(s)
     }
     op = Called(
-        *describe(made, first.loop.backwards),
+        *describe(first.owner[0], made, first.loop.backwards),
         tuple(words[k] for k in takes),
         tuple(sorted(symbols(code) - known - {first.loop.name})),
         Needs(code.statements, code.returns).dtype and not arrays,

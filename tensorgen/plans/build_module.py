@@ -72,6 +72,7 @@ from tensorgen.plans.problem_plans import (
 from tensorgen.plans.row_pieces import RowFunction
 from tensorgen.plans.rows_in_blocks import Refused
 from tensorgen.plans.solver_plans import solver_of
+from tensorgen.plans.step_functions import Stepped, share_steps
 from tensorgen.spec.check import emitted_names, tuple_names
 from tensorgen.spec.model import Spec
 from tensorgen.spec.names import RESERVED
@@ -191,8 +192,10 @@ class ModuleBuilder:
                 group = name if planned.piece else planned.source.spec.name
                 own.setdefault(group, {})[name] = row
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
+        stepped = share_steps(own, self.backend, private)
         for formula, made in own.items():
-            found |= composed(self, formula, made, fixed, private, form)
+            given = self, formula, made, fixed, private, form
+            found |= composed(*given, stepped.get(formula, Stepped()))
         return found
 
     def function(

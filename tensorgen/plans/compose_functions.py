@@ -22,7 +22,7 @@ from tensorgen.plans.lowered_functions import Form, Made, fullest
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.problem_plans import Lowered
 from tensorgen.plans.share_code import share_code
-from tensorgen.plans.step_functions import share_steps
+from tensorgen.plans.step_functions import Stepped
 from tensorgen.prices.thresholds import (
     GAIN_OF_CALLS,
     LINES_OF_A_FUNCTION,
@@ -59,20 +59,22 @@ def composed(
     made: Mapping[str, Made],
     fixed: Collection[str],
     taken: set[str],
-    form: str = "",
+    form: str,
+    stepped: Stepped,
 ) -> dict[str, Function]:
     """Return the functions of a formula, by their names.
 
-    `made` are what each is by itself. Names that are `fixed` are those of the user;
-    what is `taken` are private functions, these among them then, which have the `form`
-    in their names.
+    `made` are what each is by itself, `stepped` those that call others for their steps,
+    which formulas may share. Names that are `fixed` are those of the user; what is
+    `taken` are private functions, these among them then, which have the `form` in their
+    names.
     """
     private = {*taken}
     found = _shared(builder, formula, made, fixed, private, form)
-    names = {*taken}
-    if stepped := share_steps(formula, made, builder.backend, names):
-        called = _shared(builder, formula, {**made, **stepped}, fixed, names, form)
-        if lines_of(called.values()) < lines_of(found.values()):
+    if stepped.made:
+        names = {*taken}
+        called = _shared(builder, formula, {**made, **stepped.made}, fixed, names, form)
+        if lines_of(called.values(), stepped.shared) < lines_of(found.values()):
             found, private = called, names
     builder.defined = builder.defined.besides(taken)
     calling = _calling(builder, made)
@@ -86,10 +88,13 @@ def composed(
     return found
 
 
-def lines_of(functions: Iterable[Function]) -> int:
-    """How many lines the bodies of functions take, and of what they call."""
+def lines_of(functions: Iterable[Function], known: Collection[str] = ()) -> int:
+    """How many lines the bodies of functions take, and of what they call.
+
+    What is `known` by its name is there for others as well.
+    """
     own = [*functions]
-    private = dict.fromkeys(x for f in own for x in f.calls)
+    private = dict.fromkeys(x for f in own for x in f.calls if x.name not in known)
     bodies = [*(f.body for f in own), *(x.body for x in private)]
     texts = [text for body in bodies for text in body.text]
     lines = sum(len(text) // LINE + 1 for text in texts)

@@ -1,9 +1,12 @@
-"""Steps that functions of a formula go through several times, as functions to call."""
+"""Steps that functions of a module go through several times, as functions to call."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from tensorgen.arrays.block_bodies import called_by
 from tensorgen.arrays.step_functions import arrays_of, steps_apart
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import every
@@ -13,24 +16,49 @@ from tensorgen.plans.lowered_functions import Made
 from tensorgen.spec.names import unused
 
 
+@dataclass(frozen=True)
+class Stepped:
+    """Functions of a formula that call others for steps, which formulas may share."""
+
+    made: Mapping[str, Made] = field(default_factory=dict)
+    shared: frozenset[str] = frozenset()
+
+
 def share_steps(
-    formula: str, made: Mapping[str, Made], backend: Backend, taken: set[str]
-) -> dict[str, Made]:
-    """Return those functions of a formula that call others for steps, as they are then.
+    formulas: Mapping[str, Mapping[str, Made]], backend: Backend, taken: set[str]
+) -> dict[str, Stepped]:
+    """Return those functions of all formulas that call others for steps of theirs.
 
-    Each is `made` by itself. What is `taken` are private functions, these among them
-    then. Those that have several forms stay as they are.
+    Each is `made` by itself, and is rewritten. What is `taken` are private functions,
+    these among them then. Those that have several forms stay as they are.
     """
-    codes = {name: own.codes[0] for name, own in made.items() if len(own.forms) == 1}
+    whole = {
+        (formula, name): own
+        for formula, made in formulas.items()
+        for name, own in made.items()
+        if len(own.forms) == 1 and not own.planned.piece
+    }
 
-    def describe(names: Sequence[str], backwards: bool) -> tuple[str, str]:
-        kind = arrays_of(names)
-        name = unused(f"_{formula}_{kind}", taken)
+    def describe(
+        formula: str, names: Sequence[str], backwards: bool
+    ) -> tuple[str, str]:
+        name = unused(f"_{formula}_{arrays_of(names)}", taken)
         taken.add(name)
         steps = "from the last step to the first" if backwards else "step by step"
         return name, f"Compute {listed(names)} of `{formula}`, {steps}."
 
-    first = next(iter(made.values())).planned.parameters
-    inputs = [p.name for p in every(first)]
-    found = steps_apart(codes, describe, inputs)
-    return {name: rewritten(made[name], code, backend) for name, code in found.items()}
+    inputs = dict.fromkeys(
+        p.name for own in whole.values() for p in every(own.planned.parameters)
+    )
+    codes = {key: own.codes[0] for key, own in whole.items()}
+    found: dict[str, dict[str, Made]] = {}
+    for key, code in steps_apart(codes, describe, [*inputs]).items():
+        formula, name = key
+        found.setdefault(formula, {})[name] = rewritten(whole[key], code, backend)
+    calls = {
+        formula: {op.function for own in made.values() for op in called_by(own.codes)}
+        for formula, made in found.items()
+    }
+    times = Counter(name for names in calls.values() for name in names)
+    shared = frozenset(name for name, users in times.items() if users > 1)
+    return {formula: Stepped(made, shared) for formula, made in found.items()}
