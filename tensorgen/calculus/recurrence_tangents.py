@@ -13,7 +13,7 @@ from tensorgen.calculus.recurrence_derivatives import After, Forward, guarded
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, is_zero
-from tensorgen.ir.rebuild import substituted
+from tensorgen.ir.rebuild import substituted, without_words
 from tensorgen.operators.recurrences.all_steps import (
     AllSteps,
     can_be_at_once,
@@ -63,7 +63,7 @@ class Tangents:
             k: self._dot(self.open.states[k]) for k in starts if starts[k] in tangents
         }
         while True:
-            with graph.without_words():  # part of what varies is no tangent yet
+            with without_words(graph):  # part of what varies is no tangent yet
                 new = self._carried(self.open.new)
             more = [k for k, x in enumerate(new) if k not in varying and not is_zero(x)]
             if not more:
@@ -127,7 +127,7 @@ class Tangents:
             {x: dot for x, dot in self.dots.items() if (x in moving) == own}
             for own in (True, False)
         )
-        with graph.without_words():  # these are no derivatives, but parts of them
+        with without_words(graph):  # these are no derivatives, but parts of them
             linear, sources = (self._carried(self.open.new, dots) for dots in apart)
         rows = AllSteps(graph, self.open.whole.steps.count, self.items)
         found = list(new)

@@ -68,8 +68,7 @@ class Graph:
         self.suggestions: dict[Node, str] = {}
         self.derived: dict[Node, str] = {}
         """What derivatives are called where no word says what they are."""
-        self.state_words: dict[tuple[Hashable, int], str] = {}
-        """What states of steps are called, by their number."""
+        self.state_words: dict[tuple[Hashable, int], str] = {}  # of steps, by number
         self.remarks: dict[Node, dict[Remark, None]] = {}
         self.spelled: set[str] = set()
         """The functions that are called in expressions."""
@@ -136,18 +135,10 @@ class Graph:
         finally:
             self.rewrites = before
 
-    @contextmanager
-    def without_words(self, but_new: bool = False) -> Iterator[None]:
-        """Give no words, or to new nodes alone: others are more than they are here."""
-        before = [(told, len(told)) for told in (self.suggestions, self.derived)]
-        made = len(self._interned)
-        try:
-            yield
-        finally:
-            for told, known in before:
-                for node in [*told][known:]:
-                    if not but_new or node.serial < made:
-                        del told[node]
+    @property
+    def serial(self) -> int:
+        """The number of the next node that is made."""
+        return len(self._interned)
 
     def product(
         self,
@@ -340,8 +331,7 @@ class Graph:
     def forget(self) -> None:
         """Let go of all nodes, and they of one another: nobody asks for them again.
 
-        What is known of nodes mentions others, so that all of them would wait for a
-        collector that looks at each.
+        They mention each other: all would wait for a collector that looks at each.
         """
         for node in self._interned.values():
             node.known.clear()

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
 from typing import Any, assert_never
 
 from tensorgen.ir.dims import Dim
@@ -79,6 +87,20 @@ def substituted(
 ) -> list[Node]:
     """Return nodes with others in place of those that are `known`."""
     return rebuild(graph, [*roots], lambda node: node, {**known}, anew=False)
+
+
+@contextmanager
+def without_words(graph: Graph, but_new: bool = False) -> Iterator[None]:
+    """Give no words, or to new nodes alone: others are more than they are here."""
+    before = [(told, len(told)) for told in (graph.suggestions, graph.derived)]
+    made = graph.serial
+    try:
+        yield
+    finally:
+        for told, known in before:
+            for node in [*told][known:]:
+                if not but_new or node.serial < made:
+                    del told[node]
 
 
 def carry_names(graph: Graph, old: Node, new: Node) -> None:

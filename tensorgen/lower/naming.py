@@ -65,10 +65,8 @@ from tensorgen.operators.words import describe
 
 WORTH_A_NAME = 10
 """Characters of the shortest part that is named because a line is long."""
-MOST_OPERANDS = LONGEST // 4
-"""Operands that fill a line with the shortest of names: none would help."""
-LINE_OF_CHANGES = 80
-"""Characters of a change, which stands in a function that is indented."""
+MOST_OPERANDS = LONGEST // 4  # more fill a line with the shortest of names
+LINE_OF_CHANGES = 80  # of one in a function that is indented
 
 
 class Naming:
@@ -84,18 +82,18 @@ class Naming:
     ) -> None:
         """Take names from `names`; `root_names` are suggestions for the roots.
 
-        Of inputs that bear no name of their own `words` say what others call them.
-        Inside of a loop `whole` says what entries are called of arrays outside of it.
+        Of inputs without a name of their own `words` say what others call them, inside
+        of a loop `whole` what entries are called of arrays outside of it.
         """
         self.plan = plan
         self.words = words or {}
         self.stored = words is not None  # the results of a step go into arrays
         self.place = ""  # of the steps of all loops that are not within each other
         self.names = names
-        called, known = {**plan.views, **plan.named}, whole or {}
-        self._called = {node: known.get(name, name) for node, name in called.items()}
-        self._own, self._entries_as = {*called.values()}, known
-        self.kept = {*self._called.values()}  # the user's, in loops too
+        called, self._entries_as = {**plan.views, **plan.named}, whole or {}
+        known = self._entries_as.get
+        self._called = {node: known(name, name) for node, name in called.items()}
+        self._own, self.kept = {*called.values()}, {*self._called.values()}
         self._entries = named_entries(plan.graph)
         missing = len(plan.roots) - len(root_names)
         self.root_names = [*root_names, *([None] * missing)]
@@ -250,8 +248,8 @@ class Naming:
         """Append a loop, whose statements have names that nothing else has."""
         arrays = {one: self._placed(one) for one in step.arrays}
         place = self.place = self.place or self.names.pick(PLACES)
-        whole = {*self._own, *reads([*arrays.values()])}
-        entries = {name: f"{name}_{place}" for name in whole}
+        own = [*self._own, *reads([*arrays.values()])]
+        entries = {x: f"{x}_{place}" for x in own}
         inner = Naming(step.plan, self.names, (), step.words, entries)
         lines, values = inner.run(step.draft, step.results)
         self.kept |= inner.kept
@@ -410,11 +408,10 @@ class Naming:
         if not any(names):
             call = self.plan.origin.get(node, node)
             value = self.values.get(node) if call is node else None
-            word = read_name(value) if value is not None else None
-            derived = self.plan.graph.derived
-            names = [word, *describe(call, self._name_of, derived.get(node))]
-        known = [name for name in names if name] or ["value"]
-        return [self._entries_as.get(name, name) for name in known]
+            word = None if value is None else read_name(value)
+            derived = self.plan.graph.derived.get(node)
+            names = [word, *describe(call, self._name_of, derived)]
+        return [self._entries_as.get(x, x) for x in names if x] or ["value"]
 
     def _says_little(self, node: Node) -> bool:
         """Whether nothing says in short what a node is, or others have such names."""
@@ -427,16 +424,14 @@ class Naming:
     def _words(self, one: Array, value: Array) -> list[str]:
         """What a value that is of no node is called, a power after its base."""
         words: list[str | None] = []
-        base = self._nodes.get(one.args[0]) if isinstance(one.op, Power) else None
-        if base is not None and isinstance(one.op, Power) and not stem(value.args[0]):
-            told = describe(base, self._name_of)
-            words += [power_word(word, one.op.exponent) for word in told]
-        elif isinstance(one.op, Power) and (own := stem(value.args[0])):
-            words.append(power_word(self.names.stems.get(own, own), one.op.exponent))
+        if isinstance(one.op, Power):
+            node, own = self._nodes.get(one.args[0]), stem(value.args[0])
+            told = describe(node, self._name_of) if node and not own else []
+            told += [self.names.stems.get(own, own)] if own else []
+            words = [power_word(word, one.op.exponent) for word in told]
         words += [call_word(value), arithmetic_name(value)]
-        found = [word for word in words if word]
-        short = [word for word in found if fits(word)]
-        return short or [word for word in found if fits(word, LONGER)]
+        found = [word for word in words if word and fits(word, LONGER)]
+        return [word for word in found if fits(word)] or found
 
     def _name_of(self, node: Node | Entry) -> str | None:
         """What the names of other values call this one."""

@@ -26,7 +26,7 @@ from tensorgen.ir.nodes import (
     delta,
     topological,
 )
-from tensorgen.ir.rebuild import substituted
+from tensorgen.ir.rebuild import substituted, without_words
 from tensorgen.operators.matrices.definite import is_positive_definite
 from tensorgen.operators.matrices.symmetry import is_symmetric
 from tensorgen.operators.matrices.systems import FACTORED, is_system
@@ -339,7 +339,7 @@ def recurrence(
     for node in outer:
         known[node] = spot("fixed", node, node.dims)
     # States of all recurrences have the same places: what is there is named already.
-    with graph.without_words(but_new=True):
+    with without_words(graph, but_new=True):
         new = substituted(graph, roots, known)
     places = tuple(spots["state"]), tuple(spots["item"]), tuple(spots["fixed"])
     after, others = tuple(new[: len(states)]), tuple(new[len(states) :])
