@@ -138,7 +138,9 @@ class Tangents:
             (source,) = substituted(graph, [source], self.known)
             if can_be_at_once(source, [*self.items]):
                 at = graph.fresh(source.dims, (), None)
-                self.items[at] = rows.of(source)
+                self.items[at] = row = rows.of(source)
+                if name := name_of(graph, self.open.whole, k):
+                    graph.derived.setdefault(row, f"{name}_dot_source")
                 found[k] = graph.add(linear[k], at)
         return found
 
