@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tensorgen.calculus.kinds import Kind
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.operators.references.rounding import largest
 from tensorgen.verify.cases import Case
 from tensorgen.verify.emitted_calls import solved
 from tensorgen.verify.reference import Known, Reference, Unfit
@@ -74,6 +76,14 @@ class Point:
             for own in self.references.values():
                 own.look(WORST_NOISE)
         self._seconds: dict[tuple[str, int], Known] = {}
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether single precision has values and first derivatives in its range."""
+        known = [
+            x for own in self.references.values() for x in (own.measured, own.jacobian)
+        ]
+        return all(largest(x.value) <= np.finfo(np.float32).max for x in known)
 
     @property
     def any(self) -> Reference:
