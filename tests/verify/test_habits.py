@@ -115,7 +115,7 @@ tensorgen: 1
 module: fit
 inputs: {x: [n], s: scalar}
 functions:
-  loss: {expr: "sum(s*exp(60*x))", wrt: x, emit: [value, gradient]}
+  loss: {expr: "sum(s*exp(200*x))", wrt: x, emit: [value, gradient]}
 """
     module = generated(generate(text), "fit", "numpy")
     found = Verification(read_spec(Source("fit", text))).verify(module)

@@ -14,7 +14,6 @@ from tensorgen.ir.constraints import Ranges, solvable, solved, within
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import (
     Affine,
-    Call,
     Constraint,
     Label,
     Lookup,
@@ -38,13 +37,12 @@ def read_places(order: Sequence[Node]) -> dict[Node, Bounds]:
     """
     found: dict[Node, Bounds] = {order[-1]: ()}
     for node in reversed(order):
+        others = children(node)
         if isinstance(node, Product | Sum | Map):
-            uses = {ref.node for ref in refs_of(node)}
-            for operand, labels in refs_of(node):
+            refs = refs_of(node)
+            for operand, labels in refs:
                 _join(found, operand, _of_operand(node, found[node], labels))
-            others = [x for x in children(node) if x not in uses]
-        else:
-            others = [*children(node)] if isinstance(node, Call) else []
+            others = others[len(refs) :]  # at which index arrays are read
         for operand in others:
             found[operand] = ()
     return {node: bounds for node, bounds in found.items() if bounds}
