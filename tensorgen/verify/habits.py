@@ -18,7 +18,7 @@ from tensorgen.operators.references.rounding import largest
 from tensorgen.spec.model import InputSpec
 from tensorgen.verify.emitted_calls import Arguments
 from tensorgen.verify.findings import Measure
-from tensorgen.verify.points import Point
+from tensorgen.verify.points import SINGLE_MAX, Point
 from tensorgen.verify.reference import Known
 from tensorgen.verify.verified_modules import Subject
 
@@ -77,7 +77,7 @@ class Habits:
             for x in (own.measured, own.jacobian)
         )
         # Beyond its range, single precision has no numbers that could be compared.
-        fits = max(map(largest, wanted), default=0.0) <= np.finfo(np.float32).max
+        fits = max(map(largest, wanted), default=0.0) <= SINGLE_MAX
         for got, known in zip(found, wanted, strict=True):
             if known.dtype.kind == "f":
                 kind, how = np.asarray(1.0 * (got.dtype == np.float32)), "result"

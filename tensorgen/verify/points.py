@@ -21,6 +21,9 @@ Array = Any
 WORST_NOISE = 1e-7
 """What the last bits of the inputs may move, relatively, where anything is reported."""
 
+SINGLE_MAX = float(np.finfo(np.float32).max)
+"""The largest number of single precision."""
+
 
 def seeded(name: str, seed: str, count: int) -> Array:
     """Return some numbers of few digits, others for each name."""
@@ -83,7 +86,7 @@ class Point:
         known = [
             x for own in self.references.values() for x in (own.measured, own.jacobian)
         ]
-        return all(largest(x.value) <= np.finfo(np.float32).max for x in known)
+        return all(largest(x.value) <= SINGLE_MAX for x in known)
 
     @property
     def any(self) -> Reference:
