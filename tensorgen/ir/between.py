@@ -1,11 +1,11 @@
-"""Indicators that others imply: `j <= i` beside `j <= l` and `l <= i`."""
+"""Indicators that others imply: `j <= i` beside `j <= l` and `l <= i`, or `j < i`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import combinations
+from collections.abc import Callable, Iterable
+from itertools import combinations, permutations
 
-from tensorgen.ir.nodes import Constraint
+from tensorgen.ir.nodes import Affine, Constraint
 
 
 def without_sums(constraints: Iterable[Constraint]) -> list[Constraint]:
@@ -22,4 +22,19 @@ def without_sums(constraints: Iterable[Constraint]) -> list[Constraint]:
             if not left.terms and left.const.is_nonnegative():
                 found.remove(bound)
                 break
+    return found
+
+
+def without_wider(
+    constraints: Iterable[Constraint], keep: Callable[[Affine], bool]
+) -> list[Constraint]:
+    """Return constraints without indicators that one other implies: `0 < i` by `j < i`.
+
+    Ranges `keep` a form nonnegative.
+    """
+    found = list(constraints)
+    for bound, other in permutations([c for c in found if c.kind == "ge"], 2):
+        both = bound in found and other in found
+        if both and keep(bound.form - other.form):
+            found.remove(bound)
     return found

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tensorgen.calculus.kinds import Kind
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.operators.references.rounding import largest
 from tensorgen.verify.cases import Case
 from tensorgen.verify.emitted_calls import solved
 from tensorgen.verify.reference import Known, Reference, Unfit
@@ -18,6 +20,9 @@ Array = Any
 
 WORST_NOISE = 1e-7
 """What the last bits of the inputs may move, relatively, where anything is reported."""
+
+SINGLE_MAX = float(np.finfo(np.float32).max)
+"""The largest number of single precision."""
 
 
 def seeded(name: str, seed: str, count: int) -> Array:
@@ -74,6 +79,14 @@ class Point:
             for own in self.references.values():
                 own.look(WORST_NOISE)
         self._seconds: dict[tuple[str, int], Known] = {}
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether single precision has values and first derivatives in its range."""
+        known = [
+            x for own in self.references.values() for x in (own.measured, own.jacobian)
+        ]
+        return all(largest(x.value) <= SINGLE_MAX for x in known)
 
     @property
     def any(self) -> Reference:

@@ -260,7 +260,9 @@ class Verification:
                     self._smaller(task, subject, point, log)
                 break
         else:
-            self._at(task.habits(), subject, points[-1], log)
+            # What single precision cannot hold would not be compared there.
+            held = [point for point in points if point.is_single]
+            self._at(task.habits(), subject, [*points, *held][-1], log)
             large = task.at_large and self.large(task.function)
             if large is not None and task.at_large is not None:
                 own = replace(task, measured=task.at_large)

@@ -107,3 +107,30 @@ def test_multiples_are_those_of_all_that_is_held() -> None:
     found = verification().verify(generated(text, "fit", "numpy"))
     wrong = {x.what for x in found if x.verdict == "WRONG"}
     assert wrong == {"multiple", "coo of multiple"}
+
+
+def test_what_single_precision_cannot_hold_is_not_compared_in_it() -> None:
+    text = """\
+tensorgen: 1
+module: fit
+inputs: {x: [n], s: scalar}
+functions:
+  loss: {expr: "sum(s*exp(200*x))", wrt: x, emit: [value, gradient]}
+"""
+    module = generated(generate(text), "fit", "numpy")
+    found = Verification(read_spec(Source("fit", text))).verify(module)
+    assert {x.verdict for x in found} == {"ok"}
+    assert any(x.what == "float32" for x in found)
+
+
+def test_promises_that_nobody_made_are_no_faults_where_they_fail() -> None:
+    text = """\
+tensorgen: 1
+module: fit
+inputs: {x: [n], eps: scalar}
+functions:
+  loss: {expr: "sum(relu(x/sqrt(mean(x**2) + eps)))", wrt: x, emit: [value, gradient]}
+"""
+    module = generated(generate(text), "fit", "numpy")
+    found = Verification(read_spec(Source("fit", text))).verify(module)
+    assert {x.verdict for x in found} == {"ok"}

@@ -7,6 +7,10 @@ the arguments of functions that are infinite somewhere, and data that meet the m
 Then zeros multiply finite numbers only, in derivatives of every order, in whatever
 order passes multiply.
 
+Masks say so through slices as well: where `q[i, j + 1]` is read if `i <= j`, the
+entry of `q` at i and p is if `i < p`. What slices and ranges leave of a value by
+themselves is kept from its own function alone: of data beside, a slice asks nothing.
+
 A variable is a finite number, for a derivative is taken there; data may be anything
 where they are not read. What no mask multiplies stays as it is. An entry that stands
 for a whole row, as `y[i]` beside `Y[i, j]`, is read where the mask holds anywhere in
@@ -36,7 +40,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
-from tensorgen.ir.rebuild import with_parts
+from tensorgen.ir.rebuild import sizes_of, with_parts
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.conditions.bounds import is_polynomial, is_unsafe, value_of
 from tensorgen.operators.conditions.masks import (
@@ -49,12 +53,14 @@ from tensorgen.operators.conditions.masks import (
     covers,
     entries,
     excludes,
+    of_factor,
     of_operand,
     projected,
     ranges,
     together,
     with_views,
 )
+from tensorgen.operators.conditions.read_places import read_places
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.scalar import apply, ref
 
@@ -102,6 +108,7 @@ class _Guard:
         self.masked: set[Node] = set()
         self.data: dict[Node, frozenset[Node]] = {}
         order = topological([root])
+        self.read = read_places(order)
         for node in order:
             self._note(node)
         self.sloped = {root}
@@ -118,11 +125,15 @@ class _Guard:
         below = children(node)
         if any(child in self.varying for child in below):
             self.varying.add(node)
-        if excludes(node) or any(child in self.masked for child in below):
+        hides = excludes(node) or (node in self.read and self._may_be_unsafe(node))
+        if hides or any(child in self.masked for child in below):
             self.masked.add(node)
         own = isinstance(node, Input) and node.index is None
         mine = [node] if own and node not in self.varying else []
         self.data[node] = frozenset(mine).union(*(self.data[c] for c in below))
+
+    def _may_be_unsafe(self, node: Node) -> bool:
+        return isinstance(node, Map) and is_unsafe(node, None, node in self.varying)
 
     def run(self, root: Node) -> dict[Node, Node]:
         """Visit all nodes, without recursion."""
@@ -189,10 +200,11 @@ class _Guard:
         return node not in self.varying and is_light(node) and _has_delta(node)
 
     def _view(self, node: Product, context: Context) -> Visit:
-        """What is read is guarded by its own masks; who reads it selects by others."""
+        """What is read is guarded at its places; who reads it selects as well."""
         factors = []
         for inner, labels in node.factors:
-            found = yield Wanted(inner)
+            own = of_factor(self.graph, node, node.constraints, context, labels)
+            found = yield Wanted(inner, () if isinstance(inner, Input) else own)
             factors.append((found.node, labels))
         new = with_parts(self.graph, node, factors, node.constraints)
         return Guarded(new, self._is_read(node, context))
@@ -286,6 +298,8 @@ class _Guard:
         for k, arg in enumerate(node.args):
             x, own = yield from self._operand(context, arg, varies, varies)
             unsafe = k == place and is_unsafe(node, x.value, varies)
+            if unsafe:
+                own = tuple(dict.fromkeys((*own, *self._of_readers(node, arg.labels))))
             # A base without the axes of the masks stays: its power 1 is finite.
             unsafe |= bare and node.function == "pow"
             bare |= unsafe and not own
@@ -301,10 +315,16 @@ class _Guard:
         new = self.graph.map(node.function, range(node.order), args, sizes)
         return Guarded(new, finite, value_of(node, value))
 
+    def _of_readers(self, node: Node, labels: Axes) -> Context:
+        """The masks of an operand by what ranges of all readers leave of a node."""
+        sizes = dict(enumerate(node.dims))
+        masks = ranges(self.graph, sizes, self.read.get(node, ()))
+        return of_operand(tuple(Clause(*mask) for mask in masks.values()), labels)
+
     def _product(self, node: Product, context: Context, wanted: bool) -> Visit:
         views, constraints = with_views(self.graph, node)
         indicators = [c for c in constraints if c.kind == "ge"]
-        bounds = ranges(self.graph, node, indicators).items()
+        bounds = ranges(self.graph, sizes_of(node), indicators).items()
         masks = {constraint: Clause(*mask) for constraint, mask in bounds}
         whole = (*context, *masks.values())
         for view in views:
@@ -315,7 +335,7 @@ class _Guard:
             others = any(varying[:k] + varying[k + 1 :])
             multiplied = wanted or bool(masks) or others
             if node.inner:
-                own = of_operand(whole, view.labels)
+                own = of_factor(self.graph, node, constraints, whole, view.labels)
                 inner = yield Wanted(view.node, own, multiplied)
                 if context and is_light(node) and not isinstance(view.node, Input):
                     # Masks of what is read elsewhere say nothing of what is computed.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tensorgen.ir.constraints import solvable
+from tensorgen.ir.between import without_wider
+from tensorgen.ir.constraints import Ranges, solvable
+from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import (
     Call,
@@ -20,6 +22,7 @@ from tensorgen.ir.nodes import (
     constant_value,
     topological,
 )
+from tensorgen.ir.rebuild import sizes_of
 from tensorgen.ir.vanish import masks_of
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.calls import apply as call
@@ -53,6 +56,50 @@ def of_operand(context: Context, labels: Sequence[Label]) -> Context:
         for clause in context
         if set(clause.axes) <= set(labels)
     )
+
+
+def of_factor(
+    graph: Graph,
+    node: Product,
+    deltas: Iterable[Constraint],
+    context: Context,
+    labels: Sequence[Label],
+) -> Context:
+    """The masks that a factor of a product can tell apart, its places seen by deltas.
+
+    Where `q[i, j + 1]` is read if `i <= j`, its entry at i and p is if `i < p`.
+    """
+    given = _given([c for c in deltas if c.kind == "eq"], labels)
+    found = []
+    for clause in context:
+        apart = [given.get(axis) for axis in clause.axes if axis not in labels]
+        if None in apart or not apart:
+            continue
+        held = tuple(dict.fromkeys(c for one in apart for c in one or ()))
+        seen = {*clause.axes, *(x for c in held for x in c.form.labels)}
+        axes = tuple(x for x in dict.fromkeys(labels) if x in seen)
+        sizes = {x: node.sizes[x] for x in seen}
+        factors = [Ref(clause.mask, clause.axes)]
+        mask = _narrowest(graph, axes, factors, held, sizes)
+        if constant_value(mask) is None:
+            found.append(Clause(mask, tuple(map(labels.index, axes)), clause.spared))
+    return (*of_operand(context, labels), *found)
+
+
+def _given(
+    deltas: Sequence[Constraint], labels: Sequence[Label]
+) -> dict[Label, tuple[Constraint, ...]]:
+    """The labels whose place those of a factor give, each with the deltas that do."""
+    given: dict[Label, tuple[Constraint, ...]] = dict.fromkeys(labels, ())
+    count = 0
+    while count < len(given):
+        count = len(given)
+        for delta in deltas:
+            new = [x for x in delta.form.labels if x not in given]
+            if len(new) == 1 and delta.form.coefficient(new[0]):
+                others = [c for x in delta.form.labels if x in given for c in given[x]]
+                given[new[0]] = (delta, *others)
+    return given
 
 
 def covers(context: Context, labels: Sequence[Label]) -> bool:
@@ -99,11 +146,37 @@ def beyond(context: Context, labels: Sequence[Label]) -> Context:
 
 
 def together(graph: Graph, masks: Context) -> Ref:
-    """Masks as one condition."""
-    joint, *others = (Ref(mask, axes) for mask, axes, *_ in masks)
+    """Masks as one condition, in which ranges are one as well."""
+    plain = [clause for clause in masks if _is_range(clause.mask)]
+    rest = [Ref(*clause[:2]) for clause in masks if clause not in plain]
+    if plain:
+        parts = [Ref(clause.mask, clause.axes) for clause in plain]
+        axes = tuple(dict.fromkeys(axis for clause in plain for axis in clause.axes))
+        rest.insert(0, Ref(_narrowest(graph, axes, parts), axes))
+    joint, *others = rest
     for mask in others:
         joint = apply(graph, "logical_and", joint, mask)
     return joint
+
+
+def _narrowest(
+    graph: Graph,
+    axes: Sequence[Label],
+    masks: Sequence[Ref],
+    deltas: Sequence[Constraint] = (),
+    sizes: Mapping[Label, Dim] | None = None,
+) -> Node:
+    """A product of masks, of whose ranges none implies another."""
+    mask = graph.product(axes, masks, constraints=deltas, sizes=sizes or {})
+    if not (isinstance(mask, Product) and _is_range(mask)):
+        return mask
+    own = sizes_of(mask)
+    kept = without_wider(mask.constraints, Ranges.of(own).keep)
+    return graph.product(range(mask.order), [], constraints=kept, sizes=own)
+
+
+def _is_range(mask: Node) -> bool:
+    return isinstance(mask, Product) and not (mask.factors or mask.inner)
 
 
 def _anywhere(graph: Graph, masks: Context, labels: Sequence[Label]) -> Clause:
@@ -153,7 +226,7 @@ def clauses(graph: Graph, condition: Ref) -> Iterator[Clause]:
     if isinstance(node, Map) and node.function == "logical_and":
         parts = list(node.args)
     elif isinstance(node, Product) and node.coefficient == 1 and not node.inner:
-        found = ranges(graph, node, node.constraints)
+        found = ranges(graph, sizes_of(node), node.constraints)
         parts = [*node.factors, *map(Ref._make, found.values())]
     elif constant_value(node) is None:
         yield Clause(node, labels)
@@ -164,14 +237,19 @@ def clauses(graph: Graph, condition: Ref) -> Iterator[Clause]:
 
 
 def ranges(
-    graph: Graph, node: Product, constraints: Sequence[Constraint]
+    graph: Graph, sizes: Mapping[Label, Dim], constraints: Sequence[Constraint]
 ) -> dict[Constraint, tuple[Node, tuple[int, ...]]]:
-    """Constraints of a product as masks, with its labels for axes."""
+    """Constraints over labels of these sizes as masks, with these for axes.
+
+    What sizes decide hides all or nothing.
+    """
     found = {}
     for constraint in constraints:
         labels = tuple(sorted(set(constraint.form.labels)))
-        sizes = {label: node.sizes[label] for label in labels}
-        mask = graph.product(labels, [], constraints=[constraint], sizes=sizes)
+        if not labels:
+            continue
+        own = {label: sizes[label] for label in labels}
+        mask = graph.product(labels, [], constraints=[constraint], sizes=own)
         found[constraint] = (mask, labels)
     return found
 

@@ -184,13 +184,13 @@ def abs_(x: Array) -> Array:
 
 
 def maximum(x: Array, y: Array) -> Array:
-    """Return the larger one, and the mean of equals."""
-    equal = np.where(x.real == y.real, (x + y) / 2, y)
-    return np.where(x.real > y.real, x, equal)
+    """Return the larger one, the mean of equals, and no number beside none."""
+    below = np.where(x.real < y.real, y, (x + y) / 2)
+    return np.where(x.real > y.real, x, below)
 
 
 def minimum(x: Array, y: Array) -> Array:
-    """Return the smaller one, and the mean of equals."""
+    """Return the smaller one, likewise."""
     return -maximum(-x, -y)
 
 
@@ -268,7 +268,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "logaddexp": logaddexp,
     "abs": abs_,
     "sign": _by_real(np.sign),
-    "relu": lambda x: np.where(x.real > 0, x, 0.0),
+    "relu": lambda x: np.where(x.real <= 0, 0.0, x),
     "maximum": maximum,
     "minimum": minimum,
     "fmax": maximum,

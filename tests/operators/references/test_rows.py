@@ -93,6 +93,15 @@ def test_kinks_have_the_derivatives_that_the_language_promises() -> None:
     assert derivative(lambda x: FUNCTIONS["hypot"](x, zero), 0.0) == 0.0
 
 
+@pytest.mark.parametrize("name", ["relu", "maximum", "minimum", "clamp"])
+def test_of_no_number_nothing_is_made(name: str) -> None:
+    for place in range(ELEMENTWISE[name].arity):
+        args = [np.array(0.5)] * ELEMENTWISE[name].arity
+        for none in np.array(np.nan), np.array(complex(np.nan, 0)):
+            args[place] = none
+            assert np.isnan(FUNCTIONS[name](*args))
+
+
 def test_powers_of_negative_numbers_are_exact() -> None:
     for n in (-3, -1, 0, 1, 2, 5):
         power = FUNCTIONS["pow"](POINTS + 1j * STEP, np.float64(n))
