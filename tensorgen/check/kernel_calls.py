@@ -29,18 +29,26 @@ def callable_kernel(kernel: Kernel, program: Program) -> Callable[..., Value]:
             functions[own] = known[last]
     functions |= {function.name: known[function.of] for function in kernel.functions}
 
-    def run(*args: Value) -> Value:
+    def run(*args: Value, axis: Any = None) -> Value:
         values = dict(functions)
-        for text, arg in zip(kernel.inputs, args, strict=True):
+        for text, arg in zip(kernel.inputs, args, strict=not kernel.after):
             kind, name = text.split()
             values[name] = _given(program, kind, arg)
-        shape = np.broadcast_shapes(*(np.shape(x) for x in args))
+        arrays = args[: len(kernel.inputs)]
+        shape = np.broadcast_shapes(*(np.shape(x) for x in arrays))
         for kind, name, tree in lines_of(kernel):
             found = program.value(tree, values)
             values[name] = _kept(program, kind, found)
         made = [values[text.split()[1]] for text in kernel.outputs]
         found = tuple(np.broadcast_to(x, shape).copy() for x in made)
-        return found if len(found) > 1 else found[0]
+        if not kernel.adds:
+            return found if len(found) > 1 else found[0]
+        total = known["sum"](found[0], axis=axis)
+        if kernel.after is None:
+            return total
+        return callable_kernel(kernel.after, program)(
+            total, *args[len(kernel.inputs) :]
+        )
 
     return run
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 import pytest
 
 from tensorgen.arrays import scalar_text
 from tensorgen.arrays.kernels import Kernel
+from tensorgen.arrays.regions import Region
 from tensorgen.arrays.scalar_text import Tightness
 from tensorgen.check import Report
 from tensorgen.check.kernel_text import Unsound, lines_of
@@ -71,7 +73,9 @@ def report(spec: str) -> Report:
     text = compile_spec(
         Source("<text>", spec), ["cupy"], "cross-country", report=found.__setitem__
     )
-    assert all("ElementwiseKernel(" in own for own in text.values())
+    assert all(
+        re.search(r"= (cp\.ElementwiseKernel|_Sums)\(", x) for x in text.values()
+    )
     (one,) = found.values()
     return one
 
@@ -96,3 +100,29 @@ def test_faults_of_the_printer_are_found(
     monkeypatch.setitem(getattr(scalar_text, table), key, fault)
     with pytest.raises(InternalError):
         report(SPEC)
+
+
+SUMS = """
+tensorgen: 1
+inputs: {X: [n, n], x: [n]}
+functions:
+  f: {expr: "sum(exp(X * x), axis=1) / n"}
+"""
+
+
+def test_sums_in_kernels_are_held_exactly_against_what_is_stated() -> None:
+    assert report(SUMS).exact == ["f"]
+
+
+def test_a_sum_along_another_axis_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Region, "axes", (0,))
+    with pytest.raises(InternalError):
+        report(SUMS)
+
+
+def test_a_fault_of_what_is_done_after_a_sum_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(scalar_text._JOINED, ast.Div, ("*", Tightness.TERM))
+    with pytest.raises(InternalError):
+        report(SUMS)
