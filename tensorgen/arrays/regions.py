@@ -271,13 +271,14 @@ def with_sums(graph: Graph, regions: Sequence[Region]) -> list[Region]:
 
 def _after(graph: Graph, total: Array, regions: Sequence[Region]) -> Region | None:
     """What is made of a sum and of numbers alone, and of nothing else that is a sum."""
+    readers = {*graph.users[total]}
     for region in regions:
-        if total in region.given and graph.is_read_by(total, {*region.members}):
-            others = region.given - {total}
-            one = len(region.outputs) == 1 and region.outputs[0].dims == total.dims
-            real = all(x.kind == "float" for x in region.outputs)
-            if one and real and all(x.weak for x in others):
-                return region
+        if not readers or graph.asked.get(total) or not readers <= {*region.members}:
+            continue
+        numbers = all(x.weak for x in region.given - {total})
+        kinds = [x.kind for x in region.outputs]
+        if numbers and kinds == ["float"] and region.outputs[0].dims == total.dims:
+            return region
     return None
 
 
