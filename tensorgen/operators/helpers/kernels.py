@@ -195,6 +195,12 @@ KERNELS: dict[str, str] = {
         "norm = scale * sqrt(squares);",
     ),
     "_norm": NORM,
+    "_swept": _kernel(
+        "_swept",
+        "T y, T gain, T before",
+        "T after",
+        "after = y + gain * before;",
+    ),
     **_share_kernels(guards=False),
     **_share_kernels(guards=True),
     **{

@@ -13,6 +13,7 @@ import pytest
 
 from tensorgen.operators.helpers.helper_table import HELPERS, SUPREMUM
 from tensorgen.operators.helpers.kernels import KERNELS
+from tensorgen.operators.helpers.running import FILTERED, FILTERED_BY
 from tensorgen.operators.helpers.shares import SHARES
 from tests.device.library import execute, stand_in
 
@@ -23,7 +24,8 @@ AXES = pytest.mark.parametrize("axis", [None, 0, 1, (0, 2), (0, 1, 2)])
 @pytest.fixture
 def helpers() -> Iterator[ModuleType]:
     texts = ["import math", "from typing import Any", "import cupy as cp"]
-    texts += ["Array = Scalar = Any", SUPREMUM, *KERNELS.values()]
+    texts += ["Array = Scalar = Any", SUPREMUM, FILTERED, FILTERED_BY]
+    texts += KERNELS.values()
     with stand_in():
         yield execute(re.sub(r"\bnp\b", "cp", "\n".join(texts)))
 
@@ -138,3 +140,28 @@ def test_what_many_entries_are_added_up_to_is_computed_first(
         np.testing.assert_allclose(found, want.sum(axis=axis, keepdims=kept))
     assert squares(cupy().zeros((0, 2)), True, *number, axis=1).shape == (0,)
     assert squares(cupy().zeros((0, 2)), True, *number).get() == 0
+
+
+@DTYPES
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("rows", [(), (2,)])
+def test_a_sweep_of_a_filter_is_a_kernel_and_a_copy(
+    dtype: str, back: bool, rows: tuple[int, ...], helpers: ModuleType
+) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(7, *rows)).astype(dtype)
+    gains = rng.normal(size=(6, *rows)).astype(dtype)
+    given = cupy().asarray(x), cupy().asarray(gains)
+    launched()
+    same = helpers._filtered(given[0], 0.5, back)
+    assert launched() == 1 + 3 * 2
+    by = helpers._filtered_by(*given, back)
+    assert launched() == 2 + 3 * 4
+    for found, by_step in ((same, np.full_like(gains, 0.5)), (by, gains)):
+        want = x[::-1].copy() if back else x.copy()
+        by_step = by_step[::-1] if back else by_step
+        for t in range(6):
+            want[t + 1] += by_step[t] * want[t]
+        want = want[::-1] if back else want
+        assert found.get().dtype == dtype
+        np.testing.assert_allclose(found.get(), want, rtol=1e-4, atol=1e-5)
