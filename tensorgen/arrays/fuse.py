@@ -27,7 +27,7 @@ from tensorgen.arrays.operations import (
     Reduce,
     Variable,
 )
-from tensorgen.arrays.regions import Graph, Region
+from tensorgen.arrays.regions import Graph, Region, terms_of
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -181,7 +181,8 @@ class _Fusing:
         for name, value in run.values.items():
             roots.append(value)
             # Read elsewhere, or by nobody that is seen: sizes are read in other ways.
-            if run.whole.read[name] > inner[name] or not launches(value):
+            known = launches(value) or terms_of(value)
+            if run.whole.read[name] > inner[name] or not known:
                 asked[value] += 1
         barred: list[Array] = []
         self.words: dict[Array, str] = {}

@@ -251,7 +251,7 @@ def with_sums(graph: Graph, regions: Sequence[Region]) -> list[Region]:
     gone: set[Region] = set()
     found: list[Region] = []
     for one in graph.order:
-        terms = _terms(one)
+        terms = terms_of(one)
         if terms is None or one in graph.barred:
             continue
         alone = {x for x in one.args if x in of and graph.is_read_by(x, {one})}
@@ -272,17 +272,18 @@ def with_sums(graph: Graph, regions: Sequence[Region]) -> list[Region]:
 def _after(graph: Graph, total: Array, regions: Sequence[Region]) -> Region | None:
     """What is made of a sum and of numbers alone, and of nothing else that is a sum."""
     readers = {*graph.users[total]}
-    for region in regions:
-        if not readers or graph.asked.get(total) or not readers <= {*region.members}:
-            continue
-        numbers = all(x.weak for x in region.given - {total})
-        kinds = [x.kind for x in region.outputs]
-        if numbers and kinds == ["float"] and region.outputs[0].dims == total.dims:
-            return region
-    return None
+    several = [x for x in regions if not readers.isdisjoint(x.members)]
+    if graph.asked.get(total) or len(several) != 1:
+        return None
+    (region,) = several
+    if not readers <= {*region.members}:
+        return None
+    numbers = all(x.weak for x in region.given - {total})
+    alike = [(x.kind, x.dims) for x in region.outputs] == [("float", total.dims)]
+    return region if numbers and alike else None
 
 
-def _terms(one: Array) -> Array | None:
+def terms_of(one: Array) -> Array | None:
     """The numbers that a sum is of, if it is one."""
     match one.op:
         case Reduce():

@@ -99,6 +99,10 @@ def test_what_is_done_after_a_sum_with_numbers_is_done_at_once() -> None:
     assert kernel.after is not None
     assert kernel.after.inputs == ("T exp_u_sum_sum", "T n_")
     assert kernel.after.lines == ("loss = 2 * exp_u_sum_sum * n_;",)
+    lines = (Let("total", summed(of("exp", plus(U, V)))),)
+    named_sum = variable("total", ())
+    text = text_of(Code(lines, (times(named_sum, number, by=2),)), results=("loss",))
+    assert shown(text) == ["return _loss(u, v, n)"]
     assert 'after=("T exp_u_sum_sum, T n_", "T loss", "loss' in kernel.source("cp")
 
 
@@ -119,3 +123,12 @@ def test_sums_of_whole_numbers_and_of_conditions_are_the_librarys() -> None:
     counts = variable("k", (N,), "int")
     for terms in (mask, plus(counts, counts)):
         assert not any(own.adds for own in text_of(Code((), (summed(terms),))).kernels)
+
+
+def test_a_sum_that_several_kernels_read_is_made_once() -> None:
+    sums = summed(of("exp", X), 1)
+    twice = times(named("s", sums), by=2)
+    total = summed(of("exp", twice))
+    result = times(of("sin", twice), of("log", total))
+    text = text_of(Code((Let("s", sums),), (result,)), results=("r",))
+    assert shown(text) == ["s = _s(X, axis=1)", "return _r(s, _exp_weighted_s_sum(s))"]
