@@ -54,11 +54,15 @@ def callable_kernel(kernel: Kernel, program: Program) -> Callable[..., Value]:
 
 
 def _given(program: Program, kind: str, arg: Value) -> Value:
-    """What a kernel is given: no number of another type, and Python's as they are."""
+    """What a kernel is given: no number of another type, and Python's as they are.
+
+    A letter that is not `T` stands for whole numbers, or for what is chosen of Python's
+    numbers, which are doubles where an array is made of them.
+    """
     if isinstance(arg, np.ndarray | np.generic):
         found = "bool" if arg.dtype == bool else "int" if arg.dtype.kind in "iu" else ""
-        asked = kind if kind == "bool" else "" if kind == TYPE else "int"
-        if found != asked:
+        asked = {"bool": ["bool"], TYPE: [""]}.get(kind, ["int", ""])
+        if found not in asked:
             raise Unread(f"{kind} {arg.dtype}")
     elif kind != TYPE:
         raise Unread(f"{kind} {type(arg).__name__}")
