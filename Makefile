@@ -107,8 +107,9 @@ cupy-signatures: $(DEV)  ## what CuPy's functions take, by version, into the tes
 	    cupy-cuda12x==$$version fastrlock cuda-pathfinder || exit 1; done
 	$(BIN)/python -m tests.device.cupy_signatures $(CUPY_VERSIONS:%=build/cupy-%)
 
+BACKEND := numpy
 fuzz: $(DEV)  ## random programs against the oracles, SEEDS=START:STOP; keeps the outcome
-	$(BIN)/python -m tests.fuzz --seeds $(SEEDS)
+	$(BIN)/python -m tests.fuzz --seeds $(SEEDS) --backend $(BACKEND)
 
 BROWSER := $(BIN)/python -c 'import playwright' 2>/dev/null || \
 	  $(BIN)/python -m pip install --quiet --editable '.[browser]'

@@ -2,8 +2,8 @@
 
 Counted are the calls of CuPy by each function of the examples that launch something, on
 the stand-in of the tests; a view is none, and a kernel is one. Before are those of the
-same modules without kernels. What the host waits for is counted too: checks of index
-arrays, of solutions, and what a loop asks for. The table is
+same modules where only helpers have kernels. What the host waits for is counted too:
+checks of index arrays, of solutions, and what a loop asks for. The table is
 benchmarks/results/launches.txt.
 """
 

@@ -65,7 +65,7 @@ NUMPY = words("""
     """)
 OF_MODULES = {
     "numpy": NUMPY,
-    "cupy": NUMPY | {"ElementwiseKernel", "fuse"},
+    "cupy": NUMPY | {"ElementwiseKernel", "ReductionKernel", "broadcast", "fuse"},
     "numpy.linalg": words("""
     LinAlgError cholesky det eigh eigvalsh eigvals inv lstsq matrix_rank norm pinv qr
     slogdet solve svd
@@ -128,6 +128,7 @@ DUNDERS = words("""
     __len__ __matmul__ __module__ __name__ __qualname__ __reduce__ __repr__
     __rmatmul__ __setattr__ __setstate__ __slots__ __new__ __all__
     """)
+KERNELS = {"cp.ElementwiseKernel", "cp.ReductionKernel", "_Sums"}
 # Statements and expressions that emitted code has no use for.
 NEVER = (ast.Global, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
 
@@ -297,12 +298,12 @@ def _is_kernel(node: ast.Call) -> bool:
     """Whether a call makes a kernel of texts, which is compiled where it is called."""
     given = [*node.args, *(k.value for k in node.keywords)]
     texts = all(
-        isinstance(x, ast.Constant | ast.Name | ast.Add | ast.Load)
+        isinstance(x, ast.Constant | ast.Name | ast.Add | ast.Load | ast.Tuple)
         for arg in given
         for x in ast.walk(arg)
         if not isinstance(x, ast.BinOp)
     )
-    return ast.unparse(node.func) == "cp.ElementwiseKernel" and texts
+    return ast.unparse(node.func) in KERNELS and texts
 
 
 def _is_type(node: ast.Call) -> bool:

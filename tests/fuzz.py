@@ -6,8 +6,10 @@ A failing one is printed as a spec that reproduces it; where only empty places a
 stored, it is counted and printed apart: `GAPS` in `tests/programs/sparse.py` has what
 is known of that. Of every fourth seed the rows of each size come in blocks
 (`tests/programs/rows.py`), and of every eighth no function may cost much more than it
-has to (`tests/modelled.py`). The seeds that ran, on which commit, how fast, and which
-features the programs use are kept in a file.
+has to (`tests/modelled.py`). With `--backend cupy` all that is done is to hold modules
+for CuPy against those for NumPy, on the stand-in, and nothing is kept. Else the seeds
+that ran, on which commit, how fast, and which features the programs use are kept in a
+file.
 """
 
 from __future__ import annotations
@@ -41,7 +43,6 @@ from tests.test_structures import report as structured_report
 
 RESULTS = Path("benchmarks/results/fuzz.txt")
 COLUMNS = ("seeds", "commit", "programs", "failing", "seconds", "programs/s", "jobs")
-PROGRAMS = 3  # of a seed
 PRICED = 8  # of so many seeds, one has its costs looked into
 STORES_MORE = "places that stay empty"
 SHRUNK = 3  # failing programs that are made smaller; the others are printed whole
@@ -118,6 +119,14 @@ def outcomes(seed: int) -> list[Outcome]:
     ]
 
 
+def on_a_device(seed: int) -> list[Outcome]:
+    """Run a program of a seed on the stand-in for CuPy, in one of the modes."""
+    layout.layout = as_printed
+    general = program(seed)
+    faults = _device_faults(general, judge.MODES[seed % len(judge.MODES)])
+    return [Outcome(seed, general.text, faults)]
+
+
 def _device_faults(general: RandomProgram, mode: str) -> list[str]:
     arguments = {name: general.arguments[name] for name in general.used}
     try:
@@ -133,14 +142,17 @@ def features(text: str) -> Iterator[str]:
     yield from (name for name, shape in FEATURES.items() if re.search(shape, text))
 
 
-def run(seeds: range, jobs: int) -> tuple[Counter[str], list[Outcome], float]:
+def run(
+    seeds: range, jobs: int, backend: str = "numpy"
+) -> tuple[Counter[str], list[Outcome], float]:
     """Run programs; print what fails at once."""
+    of = on_a_device if backend == "cupy" else outcomes
     used: Counter[str] = Counter()
     failing: list[Outcome] = []
     start = time.perf_counter()
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        for done, several in enumerate(pool.map(outcomes, seeds, chunksize=4), 1):
+        for done, several in enumerate(pool.map(of, seeds, chunksize=4), 1):
             for outcome in several:
                 used.update(features(outcome.text))
                 if outcome.is_loose:
@@ -150,7 +162,7 @@ def run(seeds: range, jobs: int) -> tuple[Counter[str], list[Outcome], float]:
                     failing.append(outcome)
                     print(_report(outcome, len(failing) <= SHRUNK), flush=True)
             if done % 100 == 0:
-                rate = PROGRAMS * done / (time.perf_counter() - start)
+                rate = used["all"] / (time.perf_counter() - start)
                 print(
                     f"{done} seeds, {rate:.2f} programs/s, {len(failing)} failing",
                     flush=True,
@@ -205,13 +217,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seeds", default="0:300", metavar="START:STOP")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--backend", choices=["numpy", "cupy"], default="numpy")
     given = parser.parse_args(arguments)
     start, stop = map(int, given.seeds.split(":"))
-    used, failing, seconds = run(range(start, stop), given.jobs)
-    count = PROGRAMS * (stop - start)
+    used, failing, seconds = run(range(start, stop), given.jobs, given.backend)
+    count = used["all"]
     rate = f"{count / seconds:.2f}"
     row = (given.seeds, commit(), count, len(failing), round(seconds), rate, given.jobs)
-    record(given.results, row, used)
+    if given.backend == "numpy":
+        record(given.results, row, used)
     for name, number in used.most_common():
         print(f"{name:<32}{number:>8}")
     print(f"{count} programs, {len(failing)} failing, {rate} programs/s")

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from tensorgen.arrays.array_names import arithmetic_name, stem
+from tensorgen.arrays.array_names import arithmetic_name, stem, sum_name
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.bundle import alone
 from tensorgen.arrays.code import Code
@@ -19,8 +19,15 @@ from tensorgen.arrays.entrywise import launches
 from tensorgen.arrays.kernel_text import Spoken, spoken
 from tensorgen.arrays.memory import changing
 from tensorgen.arrays.object_operations import Launch
-from tensorgen.arrays.operations import Bundle, Elementwise, Variable
-from tensorgen.arrays.regions import Graph, Region
+from tensorgen.arrays.operations import (
+    Bundle,
+    Elementwise,
+    InnerProduct,
+    MatMul,
+    Reduce,
+    Variable,
+)
+from tensorgen.arrays.regions import Graph, Region, terms_of
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -174,7 +181,8 @@ class _Fusing:
         for name, value in run.values.items():
             roots.append(value)
             # Read elsewhere, or by nobody that is seen: sizes are read in other ways.
-            if run.whole.read[name] > inner[name] or not launches(value):
+            known = launches(value) or terms_of(value)
+            if run.whole.read[name] > inner[name] or not known:
                 asked[value] += 1
         barred: list[Array] = []
         self.words: dict[Array, str] = {}
@@ -197,7 +205,7 @@ class _Fusing:
         self.done: set[str] = set()
         self.found: list[Statement] = []
         self.memo: dict[Array, Array] = {}
-        inside = {x for region in self.regions for x in region.members}
+        inside = {x for region in self.regions for x in region.inside}
         self.hidden = inside - self.of.keys()
 
     def lines(self) -> list[Statement]:
@@ -247,6 +255,10 @@ class _Fusing:
         """What a value without a name is."""
         if word := self.words.get(one):
             return word
+        if isinstance(one.op, Reduce | InnerProduct | MatMul):
+            shown = map(self._shown, one.args)
+            sides = [x if stem(x) else self._told(x) for x in shown]
+            return sum_name(array(one.op, *sides))
         told = array(one.op, *map(self._shown, one.args))
         if isinstance(one.op, Elementwise):
             of = told.args[0]
@@ -255,6 +267,10 @@ class _Fusing:
             row = ELEMENTWISE[one.op.function]
             return f"{row.word or row.name}_{name}".rstrip("_")
         return arithmetic_name(told) or "value"
+
+    def _told(self, one: Array) -> Array:
+        """An array by a name of its own."""
+        return variable(self._word(one), one.dims, one.kind)
 
     def _shown(self, one: Array) -> Array:
         """An array by its name, if it has one."""
@@ -285,7 +301,8 @@ class _Fusing:
     def _called(self, region: Region) -> Array:
         own = self._spoken(region)
         given = [self.plain(one) for one in own.given]
-        return array(Launch(own.kernel, region.outputs[0].dims), *given)
+        op = Launch(own.kernel, region.outputs[0].dims, region.axes)
+        return array(op, *given)
 
     def plain(self, one: Array) -> Array:
         """A value over what has names by then, which is bound if it is not yet."""

@@ -10,7 +10,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorgen.arrays.array_names import read_name, sum_name
 from tensorgen.arrays.arrays import Array, array, variable
@@ -48,33 +48,51 @@ class Spoken:
 
 
 def spoken(
-    region: Region, named: Mapping[Array, str], words: Callable[[Array], str]
+    region: Region,
+    named: Mapping[Array, str],
+    words: Callable[[Array], str],
+    first: Array | None = None,
 ) -> Spoken:
-    """Return a region as a kernel; `words` says what it computes that has no name."""
+    """Return a region as a kernel; `words` says what it computes that has no name.
+
+    What it is given `first` is told so as well.
+    """
     own = _Names(named)
-    inside = {*region.members}
-    given = dict.fromkeys(x for one in region.members for x in one.args)
-    inputs = [x for x in given if x not in inside and not isinstance(x.op, Number)]
     word = _word(region, named, words)
+    last = region.after and spoken(region.last, named, words, region.total)
+    inputs = _inputs(region, first)
     for one in inputs:
-        own.take(one, own.word(one))
+        told = one is first and one not in named
+        own.take(one, words(one) if told else own.word(one))
     for one in region.members:
         if one in named:
             own.take(one, named[one])
-    for one in region.outputs:
+    for one in region.made:
         if one not in named:
-            own.take(one, word)
+            own.take(one, words(one) if region.adds else word)
     writer = _Writer(region, own.names, {*inputs})
     lines = tuple(writer.lines())
     integers = iter(INTEGERS)
     kernel = Kernel(
         word,
         tuple(f"{_kind(x, integers)} {own.names[x]}" for x in inputs),
-        tuple(f"{_kind(x, integers)} {own.names[x]}" for x in region.outputs),
+        tuple(f"{_kind(x, integers)} {own.names[x]}" for x in region.made),
         lines,
         writer.functions,
+        region.adds,
     )
-    return Spoken(kernel, tuple(inputs))
+    if not last:
+        return Spoken(kernel, tuple(inputs))
+    functions = dict.fromkeys([*writer.functions, *last.kernel.functions])
+    kernel = replace(kernel, functions=tuple(functions), after=last.kernel)
+    return Spoken(kernel, (*inputs, *last.given[1:]))
+
+
+def _inputs(region: Region, first: Array | None = None) -> list[Array]:
+    """What a kernel is given, in order; numbers that are written out are not."""
+    given = dict.fromkeys(x for one in region.members for x in one.args)
+    order = sorted(given, key=lambda x: x is not first)
+    return [x for x in order if x in region.given and not isinstance(x.op, Number)]
 
 
 def _kind(one: Array, integers: Iterator[str]) -> str:
@@ -158,7 +176,7 @@ class _Writer:
     def lines(self) -> list[str]:
         """A statement each for what has a name, or is read twice."""
         found: list[str] = []
-        outputs = {*self.region.outputs}
+        outputs = {*self.region.made}
         for one in self.region.members:
             if one not in self.names:
                 if self.read[one] < 2:

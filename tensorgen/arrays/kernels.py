@@ -3,7 +3,8 @@
     _d_t = cp.ElementwiseKernel("T y, T t", "T d_t", "d_t = -y * sigmoid(t);", "_d_t")
 
 Its text is C. Inputs are broadcast against each other, and outputs have their shape.
-Numbers are of the type `T`, which is that of all arrays of numbers that are given.
+Numbers are of the type `T`, which is that of all arrays of numbers that are given. What
+it makes of entries may be added up along axes in the same launch.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from dataclasses import dataclass
 from tensorgen.arrays.device_functions import DeviceFunction
 
 WIDTH = 80
+SUMS = "_Sums"
+"""The class of modules that adds up what a kernel makes."""
 _WORDS = """
     alignas alignof and asm assert auto bitand bitor bool break case catch char class
     compl const constexpr continue default delete do double else enum explicit export
@@ -34,7 +37,9 @@ class Kernel:
 
     Each of these is a type and a name, `T y`. The text calls `functions`, each of them
     behind those that it calls itself. Until all names of a module are known, a `word`
-    says what it computes.
+    says what it computes. Where it `adds`, what it makes is one array's terms, and who
+    calls it says along which axes. What is done `after` that is a kernel of the sum and
+    of numbers.
     """
 
     word: str
@@ -42,22 +47,37 @@ class Kernel:
     outputs: tuple[str, ...]
     lines: tuple[str, ...]
     functions: tuple[DeviceFunction, ...] = ()
+    adds: bool = False
+    after: Kernel | None = None
 
     @property
     def name(self) -> str:
         """A name that no other kernel has, nor anything else."""
         parts = (self.word, *self.inputs, "", *self.outputs, "", *self.lines)
+        parts += ("adds",) if self.adds else ()
+        parts += (self.after.name,) if self.after else ()
         digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         return f"_{self.word}__{digest[:12]}"
 
     def source(self, alias: str) -> str:
         """The statement that makes it, for the array module called `alias`."""
-        arguments = [*map(_listed, (self.inputs, self.outputs))]
-        arguments += [f'"""\n{self.body}\n    """', f'"{self.name}"']
+        arguments = [*self.texts, f'"{self.name}"']
         if self.functions:
             told = " + ".join(function.constant for function in self.functions)
             arguments.append(f"preamble={told}")
-        return f"{self.name} = {alias}.ElementwiseKernel({', '.join(arguments)})"
+        if self.after:
+            given, made, text = self.after.texts
+            lines = self.after.lines
+            short = len(lines) == 1 and len(lines[0]) <= WIDTH - 8
+            text = f'"{lines[0]}"' if short else text
+            arguments.append(f"after=({given}, {made}, {text})")
+        maker = SUMS if self.adds else f"{alias}.ElementwiseKernel"
+        return f"{self.name} = {maker}({', '.join(arguments)})"
+
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        """What it is given, what it makes and how, as strings of Python."""
+        return _listed(self.inputs), _listed(self.outputs), f'"""\n{self.body}\n    """'
 
     @property
     def body(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from tensorgen.arrays.arrays import Array, below
-from tensorgen.arrays.kernels import Kernel
+from tensorgen.arrays.kernels import SUMS, Kernel
 from tensorgen.arrays.object_operations import (
     Called,
     Count,
@@ -128,6 +128,8 @@ class Needs:
                 self.helpers[name] = None
             case Launch(kernel=kernel):
                 self.kernels[kernel] = None
+                if kernel.adds:
+                    self.helpers[SUMS] = None
             case Called():
                 self.dtype = self.dtype or op.typed
             case Bundle(functions=functions):

@@ -120,10 +120,14 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What a kernel makes of the operands: an array, or several of one shape."""
+    """What a kernel makes of the operands: an array, or several of one shape.
+
+    One that adds up does so along `axes`, or along all that there are.
+    """
 
     kernel: Kernel
     dims: tuple[Dim, ...] = ()
+    axes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

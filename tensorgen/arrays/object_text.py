@@ -75,7 +75,7 @@ def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
         case Results():
             return Text(f"{_function(op, alias)}({listed}{_along(op)})")
         case Launch(kernel=kernel):
-            return Text(f"{kernel.name}({listed})")
+            return Text(f"{kernel.name}({listed}{_along(op)})")
         case Called(function=name, sizes=sizes, typed=typed):
             return Text(f"{name}({', '.join([*texts, *sizes, *['dtype'] * typed])})")
         case Member(place=place):
@@ -111,7 +111,7 @@ def _function(op: Results, alias: str) -> str:
     return op.function if op.is_helper else f"{alias}.{op.function}"
 
 
-def _along(op: Results) -> str:
+def _along(op: Results | Launch) -> str:
     return f", {axis_argument(op.axes)}" if op.axes else ""
 
 

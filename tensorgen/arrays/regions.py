@@ -10,12 +10,14 @@ is in code without kernels.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 
-from tensorgen.arrays.arrays import Array
+from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.entrywise import is_cheap, launches
+from tensorgen.arrays.operations import InnerProduct, MatMul, Multiply, Reduce
 
 LEAST = 2
 """The launches that a kernel has to replace."""
@@ -23,18 +25,55 @@ LEAST = 2
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """What one kernel does: its `members` in order, and those that others read."""
+    """What one kernel does: its `members` in order, and those that others read.
+
+    One that adds up makes the `total` of its `terms`, the last member, or what is done
+    `after` that with numbers alone.
+    """
 
     members: tuple[Array, ...]
     outputs: tuple[Array, ...]
+    terms: Array | None = None
+    total: Array | None = None
+    after: tuple[Array, ...] = ()
+
+    @property
+    def inside(self) -> set[Array]:
+        """All that it makes, whether others read it or not."""
+        own = {self.total} if self.total is not None else set()
+        return {*self.members, *own, *self.after}
+
+    @property
+    def last(self) -> Region:
+        """What is done after the sum, as what one kernel does."""
+        return Region(self.after, self.outputs)
+
+    @property
+    def made(self) -> tuple[Array, ...]:
+        """What its text makes, an entry of each."""
+        return self.outputs if self.terms is None else (self.terms,)
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes along which terms are added up; nothing for all of them."""
+        op = self.total.op if self.total is not None and self.total.order else None
+        return op.axes if isinstance(op, Reduce) else ()
+
+    @property
+    def given(self) -> set[Array]:
+        """What its members are made of that is none of them."""
+        return {x for one in self.members for x in one.args} - {*self.members}
 
     @property
     def pays(self) -> bool:
         """Whether it replaces several launches, of numbers of a type that is given."""
-        inside = {*self.members}
-        given = {x for one in self.members for x in one.args if x not in inside}
-        typed = any(x.kind == "float" and not x.weak for x in given)
-        return typed and sum(map(launches, self.members)) >= LEAST
+        typed = any(x.kind == "float" and not x.weak for x in self.given)
+        return typed and sum(map(launches, self.inside)) >= LEAST - self.adds
+
+    @property
+    def adds(self) -> bool:
+        """Whether it adds up what its members make."""
+        return self.total is not None
 
 
 @dataclass
@@ -60,12 +99,25 @@ class Graph:
                 found[arg].append(one)
         return found
 
+    def is_read_by(self, one: Array, readers: set[Array]) -> bool:
+        """Whether a value is read by some others alone."""
+        return not self.asked.get(one) and {*self.users[one]} <= readers
+
+    def ordered(self, values: Iterable[Array]) -> tuple[Array, ...]:
+        """Values in order, each once."""
+        return tuple(sorted({*values}, key=self.place.__getitem__))
+
+    @cached_property
+    def place(self) -> dict[Array, int]:
+        """Where a value stands in the order."""
+        return {one: k for k, one in enumerate(self.order)}
+
     def regions(self) -> list[Region]:
         """The regions that pay, each with what is read of it."""
         while True:
             found, again = _Grouping(self).regions()
             if not again:
-                return [region for region in found if region.pays]
+                return [region for region in with_sums(self, found) if region.pays]
             self.dropped |= again
 
 
@@ -75,7 +127,6 @@ class _Grouping:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         out = {*graph.barred, *graph.dropped}
-        self.place = {one: k for k, one in enumerate(graph.order)}
         self.inside = {x for x in graph.order if x not in out and launches(x)}
         self.level: dict[Array, int] = {}
         for one in graph.order:
@@ -178,7 +229,7 @@ class _Grouping:
         for one in self.graph.order:
             if one not in self.inside:
                 continue
-            for home in sorted(self.homes[one], key=self.place.__getitem__):
+            for home in self.graph.ordered(self.homes[one]):
                 members.setdefault(home, []).append(one)
             if self._spreads(one) and self._is_output(one):
                 again.add(one)
@@ -189,3 +240,56 @@ class _Grouping:
                 again.update(x for x in outputs if x not in self.graph.named)
             found.append(Region(tuple(own), outputs))
         return found, again
+
+
+def with_sums(graph: Graph, regions: Sequence[Region]) -> list[Region]:
+    """Regions, those that are added up and nothing else with the sum within.
+
+    What others read too is written anyway, and added up from there.
+    """
+    of = {one: region for region in regions for one in region.outputs}
+    gone: set[Region] = set()
+    found: list[Region] = []
+    for one in graph.order:
+        terms = terms_of(one)
+        if terms is None or one in graph.barred:
+            continue
+        alone = {x for x in one.args if x in of and graph.is_read_by(x, {one})}
+        parts = {of[x] for x in alone}
+        if not parts or not all({*part.outputs} <= alone for part in parts):
+            continue
+        last = _after(graph, one, regions)
+        members = graph.ordered(x for part in parts for x in part.members)
+        members = (*(x for x in members if x is not terms), terms)
+        outputs = (one,) if last is None else last.outputs
+        after = () if last is None else last.members
+        found.append(Region(members, outputs, terms, one, after))
+        gone |= parts
+        gone |= {last} if last is not None else set()
+    return [*(region for region in regions if region not in gone), *found]
+
+
+def _after(graph: Graph, total: Array, regions: Sequence[Region]) -> Region | None:
+    """What is made of a sum and of numbers alone, and of nothing else that is a sum."""
+    readers = {*graph.users[total]}
+    several = [x for x in regions if not readers.isdisjoint(x.members)]
+    if graph.asked.get(total) or len(several) != 1:
+        return None
+    (region,) = several
+    if not readers <= {*region.members}:
+        return None
+    numbers = all(x.weak for x in region.given - {total})
+    alike = [(x.kind, x.dims) for x in region.outputs] == [("float", total.dims)]
+    return region if numbers and alike else None
+
+
+def terms_of(one: Array) -> Array | None:
+    """The numbers that a sum is of, if it is one."""
+    match one.op:
+        case Reduce():
+            (terms,) = one.args
+        case InnerProduct() | MatMul() if not one.order:
+            terms = array(Multiply(Fraction(1), 2), *one.args)
+        case _:
+            return None
+    return terms if terms.kind == "float" and launches(terms) else None

@@ -29,28 +29,40 @@ def callable_kernel(kernel: Kernel, program: Program) -> Callable[..., Value]:
             functions[own] = known[last]
     functions |= {function.name: known[function.of] for function in kernel.functions}
 
-    def run(*args: Value) -> Value:
+    def run(*args: Value, axis: Any = None) -> Value:
         values = dict(functions)
-        for text, arg in zip(kernel.inputs, args, strict=True):
+        for text, arg in zip(kernel.inputs, args, strict=not kernel.after):
             kind, name = text.split()
             values[name] = _given(program, kind, arg)
-        shape = np.broadcast_shapes(*(np.shape(x) for x in args))
+        arrays = args[: len(kernel.inputs)]
+        shape = np.broadcast_shapes(*(np.shape(x) for x in arrays))
         for kind, name, tree in lines_of(kernel):
             found = program.value(tree, values)
             values[name] = _kept(program, kind, found)
         made = [values[text.split()[1]] for text in kernel.outputs]
         found = tuple(np.broadcast_to(x, shape).copy() for x in made)
-        return found if len(found) > 1 else found[0]
+        if not kernel.adds:
+            return found if len(found) > 1 else found[0]
+        total = known["sum"](found[0], axis=axis)
+        if kernel.after is None:
+            return total
+        return callable_kernel(kernel.after, program)(
+            total, *args[len(kernel.inputs) :]
+        )
 
     return run
 
 
 def _given(program: Program, kind: str, arg: Value) -> Value:
-    """What a kernel is given: no number of another type, and Python's as they are."""
+    """What a kernel is given: no number of another type, and Python's as they are.
+
+    A letter that is not `T` stands for whole numbers, or for what is chosen of Python's
+    numbers, which are doubles where an array is made of them.
+    """
     if isinstance(arg, np.ndarray | np.generic):
         found = "bool" if arg.dtype == bool else "int" if arg.dtype.kind in "iu" else ""
-        asked = kind if kind == "bool" else "" if kind == TYPE else "int"
-        if found != asked:
+        asked = {"bool": ["bool"], TYPE: [""]}.get(kind, ["int", ""])
+        if found not in asked:
             raise Unread(f"{kind} {arg.dtype}")
     elif kind != TYPE:
         raise Unread(f"{kind} {type(arg).__name__}")

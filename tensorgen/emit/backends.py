@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tensorgen.operators.helpers.helper_table import EXPM, NORM, SUPREMUM
+from tensorgen.operators.helpers.helper_table import EXPM, SUPREMUM
+from tensorgen.operators.helpers.kernels import KERNELS
 from tensorgen.operators.helpers.keys import (
     ADDED_BY_KEY,
     PROD_BY_KEY,
@@ -118,7 +119,7 @@ BACKENDS: dict[str, Backend] = {
             # reads the sizes of windows on the device. To look whether squares
             # overflowed, the host would wait for it.
             helpers={
-                "_norm": NORM,
+                **KERNELS,
                 **ON_A_DEVICE,
                 "_supremum": SUPREMUM,
                 **RUNNING_IN_SWEEPS,

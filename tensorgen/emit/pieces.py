@@ -57,6 +57,7 @@ def _used(module: Module) -> dict[str, Helper]:
     if module.standard_errors and BACKENDS[module.backend].banded:
         bands = {"band", "sparse"} & {row.template for row in factorizations(module)}
         waiting += ["_Banded"] * bool(bands)
+    waiting += ["_magnitude"] * bool(module.solvers and "_magnitude" in known)
     used: dict[str, Helper] = {}
     while waiting:
         name = waiting.pop()

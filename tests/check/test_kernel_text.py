@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 import pytest
 
 from tensorgen.arrays import scalar_text
 from tensorgen.arrays.kernels import Kernel
+from tensorgen.arrays.regions import Region
 from tensorgen.arrays.scalar_text import Tightness
+from tensorgen.calculus.requests import Mode
 from tensorgen.check import Report
 from tensorgen.check.kernel_text import Unsound, lines_of
 from tensorgen.errors import InternalError, Source
@@ -66,12 +69,14 @@ def test_expressions_are_read_as_c_reads_them() -> None:
     assert ast.unparse(line.value) == "(x < y) | (x == 1) & m"
 
 
-def report(spec: str) -> Report:
+def report(spec: str, mode: Mode = "cross-country") -> Report:
     found: dict[str, Report] = {}
     text = compile_spec(
-        Source("<text>", spec), ["cupy"], "cross-country", report=found.__setitem__
+        Source("<text>", spec), ["cupy"], mode, report=found.__setitem__
     )
-    assert all("ElementwiseKernel(" in own for own in text.values())
+    assert all(
+        re.search(r"= (cp\.ElementwiseKernel|_Sums)\(", x) for x in text.values()
+    )
     (one,) = found.values()
     return one
 
@@ -96,3 +101,40 @@ def test_faults_of_the_printer_are_found(
     monkeypatch.setitem(getattr(scalar_text, table), key, fault)
     with pytest.raises(InternalError):
         report(SPEC)
+
+
+SUMS = """
+tensorgen: 1
+inputs: {X: [n, n], x: [n]}
+functions:
+  f: {expr: "sum(exp(X * x), axis=1) / n"}
+"""
+
+
+def test_sums_in_kernels_are_held_exactly_against_what_is_stated() -> None:
+    assert report(SUMS).exact == ["f"]
+
+
+def test_a_sum_along_another_axis_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Region, "axes", (0,))
+    with pytest.raises(InternalError):
+        report(SUMS)
+
+
+def test_a_fault_of_what_is_done_after_a_sum_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(scalar_text._JOINED, ast.Div, ("*", Tightness.TERM))
+    with pytest.raises(InternalError):
+        report(SUMS)
+
+
+def test_what_is_chosen_of_pythons_numbers_has_a_type_of_its_own() -> None:
+    """A kernel is given it as it is, like integers, and makes it one of its numbers."""
+    spec = """
+tensorgen: 1
+inputs: {A: [n, m]}
+functions:
+  f: {expr: "mean(huber(A[0], 0.7))", wrt: A, emit: hvp}
+"""
+    assert "f_hvp" in report(spec, "forward").exact

@@ -41,7 +41,8 @@ _MADE = {
     )
 }
 _OTHERS = """
-    cupy.ElementwiseKernel cupy.asnumpy cupyx.allow_synchronize cupyx.errstate
+    cupy.ElementwiseKernel cupy.ReductionKernel cupy.asnumpy
+    cupyx.allow_synchronize cupyx.errstate
     cupyx.scipy.sparse.linalg.splu
 """
 _LIBRARIES = "cublas cusolver cusparse"

@@ -73,3 +73,60 @@ def test_names_that_stand_for_something_else_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match="parameter names"):
         cupy.ElementwiseKernel(given, "T y", "y = 1;")
+
+
+# Kernels that reduce
+
+
+def test_entries_are_reduced_along_axes(cupy: ModuleType) -> None:
+    squares = cupy.ReductionKernel(
+        "T x, T y", "T z", "x * y", "a + b", "z = sqrt(a)", "0", "squares"
+    )
+    x = np.arange(24.0).reshape(2, 3, 4)
+    row = np.arange(4.0)
+    given = cupy.asarray(x), cupy.asarray(row)
+    assert squares(*given).get() == np.sqrt((x * row).sum())
+    for axis in (0, -1, (0, 2), (2, 1)):
+        for kept in (False, True):
+            want = np.sqrt((x * row).sum(axis=axis, keepdims=kept))
+            got = squares(*given, axis=axis, keepdims=kept).get()
+            assert got.shape == want.shape and np.allclose(got, want)
+    out = cupy.zeros(4)
+    assert squares(*given, axis=(0, 1), out=out) is out
+    assert np.allclose(out.get() ** 2, (x * row).sum(axis=(0, 1)))
+    assert squares(given[0], 2).get() == np.sqrt(2 * x.sum())
+    with pytest.raises(ValueError, match="duplicate"):
+        squares(*given, axis=(0, 0))
+    with pytest.raises(ValueError, match="Loop size"):
+        squares(1, 2)
+
+
+def test_of_no_entries_the_identity_is_left(cupy: ModuleType) -> None:
+    given = "T x, T y", "T z", "x * y", "a + b", "z = a - 1"
+    none = cupy.zeros((0, 3)), 1
+    assert cupy.ReductionKernel(*given, "0")(*none, axis=0).get().tolist() == [-1] * 3
+    assert cupy.ReductionKernel(*given, None)(*none, axis=1).shape == (0,)
+    with pytest.raises(ValueError, match="no identity"):
+        cupy.ReductionKernel(*given, None)(*none)
+
+
+@pytest.mark.parametrize(
+    ("given", "made", "entry", "post"),
+    [("x", "y", "exp(x)", "y = a"), ("in0", "out0", "in0", "out0 = a")],
+)
+def test_names_that_one_array_must_not_have_are_refused(
+    given: str, made: str, entry: str, post: str, cupy: ModuleType
+) -> None:
+    """CUB is told of one array by replacing names, also within words."""
+    kernels = importlib.import_module("cupy._kernels")
+    own = cupy.ReductionKernel(f"T {given}", f"T {made}", entry, "a + b", post, "0")
+    with pytest.raises(kernels.CompileException):
+        own(cupy.ones(2))
+
+
+def test_after_the_sum_numbers_are_known_and_arrays_are_not(cupy: ModuleType) -> None:
+    kernels = importlib.import_module("cupy._kernels")
+    scaled = cupy.ReductionKernel("T x, T s", "T y", "x", "a + b", "y = a / s", "0")
+    assert scaled(cupy.ones((2, 3)), 2, axis=0).get().tolist() == [1, 1, 1]
+    with pytest.raises(kernels.CompileException, match="not declared"):
+        scaled(cupy.ones(2), cupy.ones(()))

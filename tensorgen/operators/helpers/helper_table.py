@@ -367,18 +367,9 @@ def _add_at(out: Array, index: Any, values: ArrayLike) -> None:
 SUPREMUM = '''
 def _supremum(x: Array, axis: Any = None, keepdims: bool = False) -> Array | Scalar:
     """Return the largest entries along the axes, -inf where there are none."""
-    found = np.max if x.size else np.sum
-    least = 0 if x.size else -np.inf
-    return found(x, axis=axis, keepdims=keepdims) + least
-'''
-
-NORM = '''
-def _norm(x: Array, axis: Any = None) -> Array:
-    """Return the Euclidean norm along the axes; no square leaves the range."""
-    top = np.max(np.abs(x), axis=axis, keepdims=True) if x.size else np.ones(1)
-    scale = np.where((top > 0) & (top < np.inf), top, 1)
-    root = np.sqrt(((x / scale) ** 2).sum(axis=axis, keepdims=True))
-    return np.squeeze(scale * root, axis=axis)
+    if x.size:
+        return np.max(x, axis=axis, keepdims=keepdims)
+    return np.sum(x, axis=axis, keepdims=keepdims) - np.inf
 '''
 
 EXPM = '''

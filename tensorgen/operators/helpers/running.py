@@ -225,7 +225,7 @@ def _filtered(x: Array, a: Any, back: bool = False) -> Array:
     """Return y with y[t] = x[t] + a * y[t - 1], or y[t + 1], in sweeps that double."""
     y, step = x[::-1].copy() if back else x.copy(), 1
     while step < len(y):
-        y[step:] = y[step:] + a * y[:-step]
+        y[step:] = _swept(y[step:], a, y[:-step])
         a, step = a * a, 2 * step
     return y[::-1] if back else y
 '''
@@ -261,7 +261,7 @@ def _filtered_by(x: Array, a: Array, back: bool = False) -> Array:
         return _filtered_by(x[::-1], a[::-1])[::-1]
     y, gains, step = x.copy(), a.copy(), 1
     while step < len(y):
-        y[step:] = y[step:] + gains[step - 1 :] * y[:-step]
+        y[step:] = _swept(y[step:], gains[step - 1 :], y[:-step])
         gains[step:] = gains[step:] * gains[:-step]
         step *= 2
     return y

@@ -15,12 +15,15 @@ import numpy
 from . import _signatures, fft, lib, linalg
 from ._array import lifted, ndarray, unwrap, wrap
 from ._kernels import ElementwiseKernel
+from ._reductions import ReductionKernel
 
 __all__ = [
     "ElementwiseKernel",
+    "ReductionKernel",
     "array",
     "asarray",
     "asnumpy",
+    "broadcast",
     "fft",
     "lib",
     "linalg",
@@ -45,6 +48,12 @@ def array(obj: Any, dtype: Any = None) -> Any:
 def asnumpy(a: Any) -> Any:
     """Return an array on the host."""
     return a.get() if isinstance(a, ndarray) else numpy.asarray(a)
+
+
+def broadcast(*arrays: Any) -> Any:
+    """Return the shape that arrays have together, and how many entries."""
+    shapes = [unwrap(x).shape for x in arrays if isinstance(x, ndarray)]
+    return numpy.broadcast(*(numpy.broadcast_to(0, shape) for shape in shapes))
 
 
 def __getattr__(name: str) -> Any:

@@ -35,7 +35,7 @@ _FLAGS = (
     *("-ffp-contract=off", "-Werror=double-promotion"),
 )
 _C_TYPES = {"bool": "bool", "float32": "float", "float64": "double"}
-_WAITING: list[ElementwiseKernel] = []
+_WAITING: list[Kernel] = []
 _COMPILED: dict[str, Any] = {}
 
 
@@ -43,30 +43,26 @@ class CompileException(Exception):
     """Text that a compiler refuses, or no compiler at all."""
 
 
-class ElementwiseKernel:
+class Kernel:
     """A kernel by its text, for each type that it is called with."""
 
     def __init__(
-        self,
-        in_params: str,
-        out_params: str,
-        operation: str,
-        name: str = "kernel",
-        reduce_dims: bool = True,
-        preamble: str = "",
+        self, in_params: str, out_params: str, name: str, preamble: str
     ) -> None:
         if not name.isidentifier():
             raise ValueError(f"Invalid kernel name: {name!r}")
         self.inputs = [text.split() for text in in_params.split(",")]
         self.outputs = [text.split() for text in out_params.split(",")]
-        names = [own for _, own in (*self.inputs, *self.outputs)]
-        if "i" in names or len({*names}) < len(names):
-            raise ValueError(f"Can not use {names} as parameter names")
-        self.operation, self.name, self.preamble = operation, name, preamble
+        self.name, self.preamble = name, preamble
         _WAITING.append(self)
 
-    def __call__(self, *args: Any) -> Any:
-        """Compute what it makes of arrays and numbers."""
+    @property
+    def names(self) -> list[str]:
+        """What its text calls what it is given, and what it makes."""
+        return [own for _, own in (*self.inputs, *self.outputs)]
+
+    def types(self, args: Sequence[Any]) -> dict[str, str]:
+        """The types that letters stand for, by the arrays that are given."""
         if len(args) != len(self.inputs):
             raise TypeError(f"Wrong number of arguments for {self.name!r}")
         for arg in args:
@@ -74,22 +70,6 @@ class ElementwiseKernel:
                 raise TypeError(f"Unsupported type {type(arg)}")
         if not any(isinstance(arg, ndarray) for arg in args):
             raise ValueError("Loop size is undecided.")
-        launch("kernel")
-        types = self._types(args)
-        shape = numpy.broadcast_shapes(*(numpy.shape(unwrap(arg)) for arg in args))
-        given = [
-            numpy.broadcast_to(numpy.asarray(unwrap(arg), types[kind]), shape).copy("C")
-            for (kind, _), arg in zip(self.inputs, args, strict=True)
-        ]
-        made = [numpy.empty(shape, types[kind]) for kind, _ in self.outputs]
-        if made[0].size:
-            addresses = [ctypes.c_void_p(x.ctypes.data) for x in (*given, *made)]
-            _function(self, types)(ctypes.c_longlong(made[0].size), *addresses)
-        found = tuple(map(wrap, made))
-        return found if len(found) > 1 else found[0]
-
-    def _types(self, args: Sequence[Any]) -> dict[str, str]:
-        """The types that letters stand for, by the arrays that are given."""
         kinds = [kind for kind, _ in (*self.inputs, *self.outputs)]
         types = {kind: numpy.dtype(kind).name for kind in kinds if len(kind) > 1}
         for (kind, name), arg in zip(self.inputs, args, strict=True):
@@ -101,25 +81,107 @@ class ElementwiseKernel:
             raise KeyError(missing.pop())
         return types
 
-    def source(self, types: Mapping[str, str]) -> tuple[str, str]:
-        """A function of addresses that is the kernel for some types, and its name."""
+    def broadcast(self, args: Sequence[Any], types: Mapping[str, str]) -> list[Any]:
+        """What it is given, as arrays of one shape."""
+        shape = numpy.broadcast_shapes(*(numpy.shape(unwrap(arg)) for arg in args))
+        return [
+            numpy.broadcast_to(numpy.asarray(unwrap(arg), types[kind]), shape)
+            for (kind, _), arg in zip(self.inputs, args, strict=True)
+        ]
+
+    def source(
+        self, types: Mapping[str, str], numbers: Sequence[str] | None = None
+    ) -> tuple[str, str]:
+        """A function of addresses that is the kernel for some types, and its name.
+
+        Some parameters are `numbers`: those that are expected to be, where nobody says.
+        """
         known = {kind: _C_TYPES.get(own, f"{own}_t") for kind, own in types.items()}
         every = [(f"const {known[kind]}", name) for kind, name in self.inputs]
         every += [(known[kind], name) for kind, name in self.outputs]
         given = ", ".join(f"{kind}* _raw_{name}" for kind, name in every)
         rows = [f"typedef {own} {kind};" for kind, own in known.items() if kind < "a"]
-        rows += [self.preamble, f'extern "C" void SYMBOL(long long _size, {given}) {{']
-        rows += ["for (long long i = 0; i < _size; ++i) {"]
-        rows += [f"{kind} &{name} = _raw_{name}[i];" for kind, name in every]
-        text = "\n".join([*rows, f"{self.operation};", "}", "}"])
+        rows += [self.preamble, f'extern "C" void SYMBOL({self.sizes}, {given}) {{']
+        numbers = self.numbers if numbers is None else numbers
+        text = "\n".join([*rows, *self.loop(every, numbers), "}"])
         symbol = f"kernel_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
         body = text.replace("SYMBOL", symbol)
         return symbol, f"namespace of_{symbol} {{\n{body}\n}}\n"
 
+    @property
+    def sizes(self) -> str:
+        """The sizes that the function takes first."""
+        raise NotImplementedError
 
-def _function(kernel: ElementwiseKernel, types: Mapping[str, str]) -> Any:
+    @property
+    def numbers(self) -> Sequence[str]:
+        """The parameters that are expected to be numbers."""
+        return ()
+
+    def loop(
+        self, every: Sequence[tuple[str, str]], numbers: Sequence[str]
+    ) -> list[str]:
+        """Its text, over `every` parameter by its type and name."""
+        raise NotImplementedError
+
+    def run(
+        self,
+        types: Mapping[str, str],
+        args: Sequence[Any],
+        sizes: Sequence[int],
+        *arrays: Any,
+    ) -> None:
+        """Run the function that it is for some arguments."""
+        pairs = zip(self.names, args, strict=False)
+        numbers = [name for name, arg in pairs if not isinstance(arg, ndarray)]
+        addresses = [ctypes.c_void_p(x.ctypes.data) for x in arrays]
+        function = _function(self, types, numbers)
+        function(*map(ctypes.c_longlong, sizes), *addresses)
+
+
+class ElementwiseKernel(Kernel):
+    """What is done entry by entry."""
+
+    sizes = "long long _size"
+
+    def __init__(
+        self,
+        in_params: str,
+        out_params: str,
+        operation: str,
+        name: str = "kernel",
+        reduce_dims: bool = True,
+        preamble: str = "",
+    ) -> None:
+        super().__init__(in_params, out_params, name, preamble)
+        if "i" in self.names or len({*self.names}) < len(self.names):
+            raise ValueError(f"Can not use {self.names} as parameter names")
+        self.operation = operation
+
+    def __call__(self, *args: Any) -> Any:
+        """Compute what it makes of arrays and numbers."""
+        types = self.types(args)
+        launch("kernel")
+        given = [x.copy("C") for x in self.broadcast(args, types)]
+        shape = given[0].shape
+        made = [numpy.empty(shape, types[kind]) for kind, _ in self.outputs]
+        if made[0].size:
+            self.run(types, args, [made[0].size], *given, *made)
+        found = tuple(map(wrap, made))
+        return found if len(found) > 1 else found[0]
+
+    def loop(
+        self, every: Sequence[tuple[str, str]], numbers: Sequence[str]
+    ) -> list[str]:
+        """All entries, one after the other."""
+        rows = ["for (long long i = 0; i < _size; ++i) {"]
+        rows += [f"{kind} &{name} = _raw_{name}[i];" for kind, name in every]
+        return [*rows, f"{self.operation};", "}"]
+
+
+def _function(kernel: Kernel, types: Mapping[str, str], numbers: Sequence[str]) -> Any:
     """What a kernel is for some types; those that wait are compiled with it."""
-    symbol, text = kernel.source(types)
+    symbol, text = kernel.source(types, numbers)
     if symbol not in _COMPILED:
         sources = {symbol: text}
         for other in _WAITING:
