@@ -94,8 +94,6 @@ MEANINGS: dict[str, Any] = {
     "stated_gap": lambda x, y: x - y,
     "bell": lambda x: mpmath.exp(-(x**2) / 2),
     "gauss": lambda x: mpmath.exp(-(x**2)),
-    "bell_moment": lambda x: x * mpmath.exp(-(x**2) / 2),
-    "gauss_moment": lambda x: x * mpmath.exp(-(x**2)),
     "logical_not": lambda x: mpmath.mpf(not x),
     "greater": lambda x, y: mpmath.mpf(x > y),
     "greater_equal": lambda x, y: mpmath.mpf(x >= y),
