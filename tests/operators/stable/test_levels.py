@@ -1,0 +1,27 @@
+"""Levels of sums of exponentials, and which of their terms count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorgen.ir.nodes import Map, topological
+from tests.lang.speak import function, numbers, value
+
+
+@pytest.mark.parametrize(
+    ("weights", "labels"),
+    [
+        ("A[i, j]**2", "i, j"),
+        ("A[i, j]**2 * w[j]**2", "i, j"),
+        ("A[i, j]**2 * B[p, i, j]**2", "i, j, p"),
+    ],
+)
+def test_what_counts_is_asked_of_no_table_of_weights(weights: str, labels: str) -> None:
+    text = f"log(sum({weights} * exp(800 * v[i]), {labels}))"
+    maps = [x for x in topological([function(text).node]) if isinstance(x, Map)]
+    assert [x.order for x in maps if x.function == "not_equal"] == [1]
+    # The row that has the largest exponent has no weights.
+    A = numbers()["A"] * np.array([1, 0, 1, 1])[:, None]
+    found = value(text, given={"A": A, "v": np.array([-1.0, 2.0, 1.0, 0.5])})
+    assert abs(found - 800) < 10
