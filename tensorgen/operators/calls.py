@@ -441,10 +441,7 @@ OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}
 
 def expansion(graph: Graph, node: Node) -> Node | None:
     """Return what a call is in terms of other nodes; None where it is plain."""
-    if not isinstance(node, Call):
-        return None
-    expand = OPERATORS[node.operator].expand
-    if expand is None:
+    if not isinstance(node, Call) or not (expand := OPERATORS[node.operator].expand):
         return None
     # What stable forms would recognise here is what is being expanded.
     with graph.without_rewrites():
