@@ -74,3 +74,13 @@ def test_quotients_that_divide_one_another_cancel() -> None:
     second = times(graph, q, power(graph, p, -2))
     assert times(graph, first, second) == power(graph, p, -1)
     assert times(graph, second, first) == power(graph, p, -1)
+
+
+@pytest.mark.parametrize("by_caller", [True, False])
+def test_a_sum_with_a_number_of_the_callers_has_a_level(by_caller: bool) -> None:
+    graph = Graph(StableForms())
+    t, c = (Ref(graph.input(name, (), ["positive"]), ()) for name in "tc")
+    v = graph.input("v", ("n",), ["positive"])
+    other = c if by_caller else Ref(graph.product("", [(v, "i")]), ())
+    both = total(graph, [(1, other), (1, apply(graph, "exp", t))])
+    assert is_power_of(power(graph, both, -1), both) != by_caller
