@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 from tensorgen.ir.nodes import Map, topological
 from tests.lang.speak import function, numbers, value
@@ -25,3 +26,18 @@ def test_what_counts_is_asked_of_no_table_of_weights(weights: str, labels: str) 
     A = numbers()["A"] * np.array([1, 0, 1, 1])[:, None]
     found = value(text, given={"A": A, "v": np.array([-1.0, 2.0, 1.0, 0.5])})
     assert abs(found - 800) < 10
+
+
+def test_keys_of_two_axes_are_compared_with_one_key_entry_by_entry() -> None:
+    exponent = "300 * sin(w[tri[p, q]] + p + 2*q)"
+    picked = f"where(tri[p, q] == tri[i, 1], exp({exponent}), 0)"
+    found = value(f"log(sum({picked}, p, q))", left="f[i]")
+    keys, w = numbers()["tri"], numbers()["w"]
+    exponents = [
+        [
+            300 * np.sin(w[keys[*at]] + at[0] + 2 * at[1])
+            for at in np.argwhere(keys == key)
+        ]
+        for key in keys[:, 1]
+    ]
+    np.testing.assert_allclose(found, [logsumexp(x) for x in exponents], rtol=1e-13)
