@@ -138,10 +138,14 @@ def _in_texts(seed: int) -> Iterator[Mutant]:
             tree = ast.parse(result.strip(), mode="eval")
             [*_changes(tree)][k].apply()
             faults.append("".join([pattern, arrow, ast.unparse(tree), *condition]))
-        lines[number] = random.Random(f"{seed} {line}").choice(faults)
-        broken = source.replace(reading, repr("\n".join(lines)))
-        yield Mutant(reader, f"{path}: {_short(f'{line} => {lines[number]}')}", broken)
-        lines[number] = line
+        fault = random.Random(f"{seed} {line}").choice(faults)
+        others = lines[number + 1 :]
+        if fault == faults[0] and others and others[0].startswith("    at "):
+            others.pop(0)  # the points of a rule that is gone are none of the last one
+        broken = source.replace(
+            reading, repr("\n".join([*lines[:number], fault, *others]))
+        )
+        yield Mutant(reader, f"{path}: {_short(f'{line} => {fault}')}", broken)
 
 
 def _in_functions(path: str, seed: int, share: float) -> Iterator[Mutant]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tensorgen.operators.stable.rules import Rule, groups, parsed
 from tests.mutations import PACKAGE, TABLE, TEXTS, mutants
 
 
@@ -27,3 +30,28 @@ def test_each_mutant_is_another_text_of_a_module() -> None:
     assert sum(name.startswith(TABLE) for name in names) > 50
     rooms = {Path(path).parts[0] for path in by_path}
     assert rooms == {"calculus", "ir", "operators", "passes"}
+
+
+@pytest.mark.thorough  # the faults of the table come first, and take a second
+def test_a_rule_that_never_fires_leaves_all_others_with_their_points() -> None:
+    def told(rules: dict[str, list[Rule]]) -> set[tuple[str, str, str, str]]:
+        return {(x, r.left, r.right, r.points) for x, own in rules.items() for r in own}
+
+    whole, number = told(groups()), 0
+    for text in texts("# never fires"):
+        broken = told(parsed(text))
+        assert broken < whole
+        assert len(broken) == len(whole) - 1
+        number += 1
+    assert number > 30
+
+
+def texts(what: str) -> Iterator[str]:
+    """The broken texts of rules whose mutants' names end so."""
+    for mutant in mutants(seed=0, share=0.02):
+        if mutant.path not in (TABLE, TEXTS[1]):
+            return
+        if mutant.name.endswith(what):
+            found = re.search(r"parsed\((.*# Rules of scalars.*)\)", mutant.text)
+            assert found is not None
+            yield ast.literal_eval(found[1])

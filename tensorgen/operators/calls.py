@@ -441,8 +441,7 @@ OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}
 
 def expansion(graph: Graph, node: Node) -> Node | None:
     """Return what a call is in terms of other nodes; None where it is plain."""
-    expand = OPERATORS[node.operator].expand if isinstance(node, Call) else None
-    if expand is None or not isinstance(node, Call):
+    if not isinstance(node, Call) or not (expand := OPERATORS[node.operator].expand):
         return None
     # What stable forms would recognise here is what is being expanded.
     with graph.without_rewrites():

@@ -194,9 +194,7 @@ def _special() -> Table:
 
     return {
         "gauss": lambda x: mp.exp(-mp.mpf(x) ** 2),
-        "gauss_moment": lambda x: x * mp.exp(-mp.mpf(x) ** 2),
         "bell": lambda x: mp.exp(-mp.mpf(x) ** 2 / 2),
-        "bell_moment": lambda x: x * mp.exp(-mp.mpf(x) ** 2 / 2),
         "log_ndtr": lambda x: mp.log(mp.ncdf(x)),
         "inverse_mills": mills,
         "mills_fall": lambda x: mills(x) * (x + mills(x)),

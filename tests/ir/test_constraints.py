@@ -122,6 +122,15 @@ def test_the_normal_form_is_one_for_all_that_say_the_same_of_integers() -> None:
     assert all(len(keys) == 1 for keys in truth.values())
 
 
+def test_a_delta_by_a_size_is_in_lowest_terms_as_it_stands() -> None:
+    by_size = Constraint("eq", affine([(0, 2), (1, -2)], Dim.of("n")))
+    assert normal(by_size) == by_size
+    odd = Constraint("eq", affine([(0, 2), (1, -2)], Dim.of(3)))
+    assert normal(odd) == odd
+    even = Constraint("eq", affine([(0, 2), (1, -2)], Dim.of(6)))
+    assert normal(even) == Constraint("eq", affine([(0, 1), (1, -1)], Dim.of(3)))
+
+
 def test_within_are_the_bounds_of_an_interval() -> None:
     for form in FORMS:
         pair = within(form, (Dim.of(-1), Dim.of(2)))

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Kind, Lookup, Node, Product, delta, indicator, is_zero
 from tests.ir.literal import Literal, integers, value
+from tests.lang import speak
+from tests.lang.speak import HEAD, program
 
 n, m = Dim.of("n"), Dim.of("m")
 DIMS = (n, m, Dim.of(1), n - 1, n + m - 1)
@@ -297,3 +300,23 @@ def test_a_label_that_a_count_depends_on_is_none_that_nothing_mentions() -> None
         sizes=dict.fromkeys("abc", n),
     )
     assert value(total, {}, {"n": 3}) == 6
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("v[0] * w / v[0]", "w"),
+        ("v[0]**2 * w / v[0]", "v[0] * w"),
+        ("v[0] * w / v[0]**3", "w * v[0]**-2"),
+        ("A[0, 1] * v / A[0, 1]", "v"),
+        ("v[0] * A[:, 0] / v[0]", "A[:, 0]"),
+    ],
+)
+def test_an_entry_beside_its_own_power_is_one_factor(one: str, other: str) -> None:
+    found = program(f"{HEAD}functions:\n  f: {one}\n  g: {other}\n").functions
+    assert found[0].node is found[1].node
+
+
+@pytest.mark.parametrize("text", ["v[1] * w / v[0]", "w[0] * v / v[0]", "v / v[0]"])
+def test_an_entry_beside_the_power_of_another_stays(text: str) -> None:
+    assert_allclose(speak.value(text), eval(text, {**speak.numbers()}), rtol=1e-14)

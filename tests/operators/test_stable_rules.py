@@ -248,6 +248,7 @@ def test_what_a_weight_of_zero_hides_leaves_no_trace_in_a_share() -> None:
         ("x", "sum(x * log(x))", "sum(log(x) * x)"),
         ("x", "sum(2 * x - 2 * logsumexp(x))", "sum(2 * log_softmax(x))"),
         ("w", "log(prod(w))", "sum(log(w))"),
+        ("w", "sum(xlogy(w, 1 / w))", "-sum(xlogy(w, w))"),
         ("x", "norm(x)**3", "sum(x**2)**(3/2)"),
         ("x", "norm(x)**4", "sum(x**2)**2"),
         ("x", "sqrt(3 * sum(x**2))", "norm(x) * sqrt(3)"),

@@ -208,8 +208,8 @@ def _with_one_weight(
 
 
 def _is_exponential(s: Summand) -> bool:
-    """Whether it is an exponential and a number that is not negative."""
-    return s.is_plain and not s.weights and bool(s.exponents) and s.coefficient > 0
+    """Whether the one summand of a value is an exponential and a positive number."""
+    return s.is_plain and not s.weights and s.coefficient > 0
 
 
 # Entries: slices, and what index arrays pick

@@ -32,7 +32,7 @@ def use_symmetry(context: Context, roots: Sequence[Node]) -> list[Node]:
                 yield b, a
 
     def turned(node: Node, labels: tuple[Label, ...]) -> tuple[Label, ...]:
-        if len(labels) < 2 or labels == tuple(sorted(labels)):
+        if labels == tuple(sorted(labels)):
             return labels
         own = list(labels)
         for a, b in swaps(node):

@@ -55,6 +55,7 @@ class Case:
         weighted = g.einsum("ki,k,kj->ij", A, self.w, A)
         apart = g.einsum("ik,kj->ij", g.einsum("ik,kl->il", A, K), g.permute(A, (1, 0)))
         unit = self.diagonal()
+        positive = g.map("exp", "ij", [(self.S, "ij")])
         return {
             "what is promised": (K, YES),
             "what is symmetric": (self.S, NO),
@@ -98,6 +99,18 @@ class Case:
             ),
             "a congruence": (g.einsum("ki,kl,lj->ij", A, self.R, A), SEMI),
             "a congruence in two steps": (apart, SEMI),
+            "one product on both sides": (
+                g.einsum("ai,ac,bc,bj->ij", A, A, A, A),
+                SEMI,
+            ),
+            "one product on both sides, weights between": (
+                g.einsum("ai,ac,c,bc,bj->ij", A, A, self.d, A, A),
+                SEMI,
+            ),
+            "one product on both sides, entries weighted": (
+                g.einsum("ai,ac,bc,bj,ij->ij", A, A, A, A, positive),
+                NO,
+            ),
             "ridge": (self.total(gram, self.diagonal((self.lam, ""))), YES),
             "any shift": (self.total(gram, self.diagonal((self.s, ""))), NO),
             "noise": (self.total(K, self.diagonal((self.square, ""))), YES),

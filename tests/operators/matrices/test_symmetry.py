@@ -147,6 +147,14 @@ def test_two_pairs_of_axes_may_be_exchanged_together() -> None:
     assert is_symmetric(graph.einsum("ijab,ia,jb->ij", c, e, e))
 
 
+def test_axes_of_different_dims_are_not_exchanged() -> None:
+    graph = Graph()
+    s = graph.input("s", ())
+    for dims, parity in (((N, N), 1), ((M, N), None)):
+        same = graph.product("ij", [(s, "")], sizes=dict(zip("ij", dims, strict=True)))
+        assert Symmetry(promised=True).parity(same, (0, 1)) == parity
+
+
 def test_a_long_way_down_nothing_is_known() -> None:
     graph = Graph()
     node = graph.input("s", (N, N), ["symmetric"])

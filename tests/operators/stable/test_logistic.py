@@ -34,6 +34,16 @@ def test_what_is_summed_in_an_exponential_leaves_shares() -> None:
     assert times(graph, *factors) == apply(graph, "sigmoid", t)
 
 
+@pytest.mark.parametrize("k", [Fraction(3, 2), Fraction(2), Fraction(5)])
+def test_a_larger_exponential_is_a_share_times_what_is_left(k: Fraction) -> None:
+    graph = Graph(StableForms())
+    t = ref(graph.input("t", ("n",)))
+    large = apply(graph, "exp", times(graph, t, coefficient=k))
+    left = apply(graph, "exp", times(graph, t, coefficient=k - 1))
+    factors = [large, apply(graph, "sigmoid", negative(graph, t))]
+    assert times(graph, *factors) == times(graph, left, apply(graph, "sigmoid", t))
+
+
 @pytest.mark.parametrize("k", [Fraction(1), Fraction(3, 2), Fraction(2)])
 def test_exponentials_of_its_logarithm_are_its_powers(k: Fraction) -> None:
     graph = Graph(StableForms())

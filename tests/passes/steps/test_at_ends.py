@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import tensorgen
+from tensorgen.passes.steps.at_ends import at_ends
+from tests.lang.speak import program
 
 SPEC = """tensorgen: 1
 inputs: {a: [T + 1], h: scalar}
@@ -23,3 +26,20 @@ def test_the_last_entry_of_the_last_value_is_no_last_value_itself() -> None:
     for _ in range(3):
         x = x + 0.1 * x**2
     np.testing.assert_allclose(module.f(a, 0.1), x[3], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("read", "is_kept"),
+    [
+        ("sum(x[T])", False),
+        ("x[T, T] * x[T, 0]", False),
+        ("sum(x[T]) + sum(x[1])", True),
+        ("sum(x[T]) + sum(x)", True),
+    ],
+)
+def test_what_is_read_before_the_end_keeps_the_history(
+    read: str, is_kept: bool
+) -> None:
+    found = program(SPEC.replace("x[T, T]", read))
+    roots = [found.functions[0].node]
+    assert (at_ends(found.graph, roots) == roots) == is_kept
