@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, assert_never
 from weakref import WeakValueDictionary
 
-from tensorgen.arrays.object_operations import (
-    Reshape,
-)
+from tensorgen.arrays.object_operations import Reshape
 from tensorgen.arrays.operations import (
     Add,
     AsFloat,

@@ -17,14 +17,7 @@ function, which computes nothing that any of them has no use for.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable

@@ -29,14 +29,8 @@ from tensorgen.arrays.statements import (
     everything,
     operands,
 )
-from tensorgen.arrays.units import (
-    changed_to,
-    returning,
-    takes,
-)
-from tensorgen.prices.thresholds import (
-    MOST_OUTPUTS,
-)
+from tensorgen.arrays.units import changed_to, returning, takes
+from tensorgen.prices.thresholds import MOST_OUTPUTS
 
 
 @dataclass(frozen=True)

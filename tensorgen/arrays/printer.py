@@ -12,13 +12,7 @@ from typing import assert_never
 
 from tensorgen.arrays.arithmetic_text import power, product, total
 from tensorgen.arrays.arrays import Array
-from tensorgen.arrays.number_text import (
-    axis_argument,
-    limit,
-    number,
-    shape,
-    size,
-)
+from tensorgen.arrays.number_text import axis_argument, limit, number, shape, size
 from tensorgen.arrays.object_operations import Object
 from tensorgen.arrays.object_text import object_text
 from tensorgen.arrays.operations import (

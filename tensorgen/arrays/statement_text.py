@@ -12,13 +12,7 @@ from tensorgen.arrays.number_text import limit, size
 from tensorgen.arrays.object_operations import Pack
 from tensorgen.arrays.operations import Index, Number, Variable
 from tensorgen.arrays.out_text import filling
-from tensorgen.arrays.places import (
-    At,
-    Entries,
-    Mark,
-    Part,
-    Slice,
-)
+from tensorgen.arrays.places import At, Entries, Mark, Part, Slice
 from tensorgen.arrays.printer import Printer, joined
 from tensorgen.arrays.statements import (
     Blocks,

@@ -53,10 +53,7 @@ from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.conditions.masks import with_views
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.promise_calls import STOPPED
-from tensorgen.operators.recurrences.recurrence import (
-    Recurrence,
-    is_recurrence,
-)
+from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.scalar import apply, times
 from tensorgen.operators.solved_arrays import is_unknown
 

@@ -11,15 +11,7 @@ from typing import Any
 from tensorgen.calculus.series_rules import At, Known, summed
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Call,
-    Constraint,
-    Node,
-    Product,
-    Ref,
-    children,
-    is_zero,
-)
+from tensorgen.ir.nodes import Call, Constraint, Node, Product, Ref, children, is_zero
 
 Varies = Callable[[Node], bool]
 

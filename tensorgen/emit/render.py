@@ -14,13 +14,7 @@ from tensorgen.arrays.number_text import size
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.statement_text import statement_texts
-from tensorgen.emit import (
-    function_preamble,
-    kernels,
-    pieces,
-    returned,
-    unknown_solvers,
-)
+from tensorgen.emit import function_preamble, kernels, pieces, returned, unknown_solvers
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.constrained_classes import constrained
 from tensorgen.emit.documentation import function_docstrings, module_docstring

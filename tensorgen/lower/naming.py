@@ -21,23 +21,9 @@ from tensorgen.arrays.arrays import (
     replacing,
     signed_sum,
 )
-from tensorgen.arrays.operations import (
-    Add,
-    Copy,
-    Multiply,
-    Permute,
-    Power,
-    Variable,
-)
+from tensorgen.arrays.operations import Add, Copy, Multiply, Permute, Power, Variable
 from tensorgen.arrays.reading import LONGEST, is_laid_out, is_long, length
-from tensorgen.arrays.statements import (
-    Let,
-    Loop,
-    Statement,
-    Store,
-    operands,
-    rebuilt,
-)
+from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children
 from tensorgen.lower.axes import permuted
 from tensorgen.lower.draft import Draft, Repeat, Result, Value

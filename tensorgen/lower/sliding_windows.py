@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.arrays.arrays import array
-from tensorgen.arrays.operations import (
-    Index,
-    Windows,
-)
-from tensorgen.arrays.places import (
-    Slice,
-)
+from tensorgen.arrays.operations import Index, Windows
+from tensorgen.arrays.places import Slice
 from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Label, Lookup, affine

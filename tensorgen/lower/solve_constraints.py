@@ -16,14 +16,7 @@ from itertools import chain
 
 from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved, within
 from tensorgen.ir.dims import ZERO, Dim
-from tensorgen.ir.nodes import (
-    Affine,
-    Constraint,
-    Label,
-    Lookup,
-    Product,
-    affine,
-)
+from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Product, affine
 
 
 @dataclass

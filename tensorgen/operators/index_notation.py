@@ -65,11 +65,7 @@ from tensorgen.operators.matrices.capacitance import is_capacitance
 from tensorgen.operators.named_norms import NamedNorms
 from tensorgen.operators.promise_calls import bare, is_promise
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
-from tensorgen.operators.told_places import (
-    is_sure,
-    is_zero,
-    named_entries,
-)
+from tensorgen.operators.told_places import is_sure, is_zero, named_entries
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
 

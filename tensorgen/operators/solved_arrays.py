@@ -17,9 +17,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, children
 from tensorgen.ir.rebuild import rebuild, substituted
-from tensorgen.operators.recurrences.recurrence import (
-    place,
-)
+from tensorgen.operators.recurrences.recurrence import place
 from tensorgen.operators.table import Operator
 
 NAME = "unknown"

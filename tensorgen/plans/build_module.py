@@ -47,20 +47,9 @@ from tensorgen.plans.constrained_plans import (
     moved,
 )
 from tensorgen.plans.derivative_objects import Objects
-from tensorgen.plans.formulas import (
-    Teller,
-    equation_of,
-    results_of,
-    text_of,
-    words_of,
-)
+from tensorgen.plans.formulas import Teller, equation_of, results_of, text_of, words_of
 from tensorgen.plans.kept_states import cost_of, steps_of
-from tensorgen.plans.lowered_functions import (
-    Form,
-    Made,
-    of_choices,
-    smallest,
-)
+from tensorgen.plans.lowered_functions import Form, Made, of_choices, smallest
 from tensorgen.plans.planned import Member, PlannedFunction
 from tensorgen.plans.planner import known_sizes
 from tensorgen.plans.problem_plans import (

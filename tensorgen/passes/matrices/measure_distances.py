@@ -28,11 +28,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.ir.rebuild import rebuild
-from tensorgen.operators.matrices.definite import (
-    Sign,
-    is_positive_definite,
-    sign,
-)
+from tensorgen.operators.matrices.definite import Sign, is_positive_definite, sign
 from tensorgen.operators.matrices.distances import METRIC, PLAIN, SQUARED
 from tensorgen.passes.context import Context
 from tensorgen.passes.matrices.centre_differences import less_mean
