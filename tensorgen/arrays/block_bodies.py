@@ -383,7 +383,6 @@ def _name(one: Array) -> str:
 
 
 def _rows(arrays: Sequence[Array], block: str) -> Iterator[tuple[Array, str]]:
-    """Yield the rows of variables that a block has, and the names of these."""
     for one in below(arrays):
         own = isinstance(one.op, Index) and one.op.is_basic and _is_held(one.op, block)
         if own and isinstance(one.args[0].op, Variable):

@@ -127,7 +127,6 @@ class _Writing:
         return whole
 
     def _added(self, old: Array, block: Array) -> None:
-        """Add up what blocks contribute."""
         whole = self.change(old)
         assert isinstance(whole.op, Variable)
         zero = array(Number(Fraction(0)))

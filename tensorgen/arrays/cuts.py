@@ -50,7 +50,6 @@ class Whole(Exception):
     """An array cannot be made in blocks: what it reads as a whole is cut."""
 
     def __init__(self, names: Collection[str] = ()) -> None:
-        """Say what is cut and read as a whole."""
         super().__init__()
         self.names = tuple(names)
 

@@ -257,12 +257,10 @@ class _Fusing:
         return arithmetic_name(told) or "value"
 
     def _shown(self, one: Array) -> Array:
-        """An array by its name, if it has one."""
         name = self.run.named.get(one)
         return variable(name, one.dims, one.kind) if name else one
 
     def _bind(self, name: str, value: Array) -> None:
-        """Append the statement that binds a name."""
         if name in self.done:
             return
         if value in self.of:
@@ -308,7 +306,6 @@ class _Fusing:
 
 
 def _ordered(roots: Sequence[Array]) -> list[Array]:
-    """All that roots are made of, operands first."""
     found: dict[Array, None] = {}
     waiting = [(one, False) for one in reversed(roots)]
     while waiting:

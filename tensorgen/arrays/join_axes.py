@@ -66,7 +66,6 @@ class Apart(Exception):
     """A variable of rows is asked for with its axes apart."""
 
     def __init__(self, name: str) -> None:
-        """Say which one."""
         super().__init__()
         self.name = name
 
@@ -103,7 +102,6 @@ def _quicker(
 
 
 def _time(code: Code, speed: Speed) -> float:
-    """What all operations of some code take."""
     made = [one for one in below(_roots(code)) if one.args]
     each = speed.price(CALL)
     return sum(each + speed.work(one) + _beginnings(one, speed) for one in made)

@@ -76,7 +76,6 @@ class Held:
     """What statements hold when they run one after the other."""
 
     def __init__(self, elided: int = 0, blocks: bool = True) -> None:
-        """Start with nothing."""
         self.elided, self.blocks = elided, blocks
         self.sizes: dict[str, int] = {}
         self.owner: dict[str, str] = {}
@@ -405,7 +404,6 @@ def changing(lines: Sequence[Statement]) -> set[str]:
 
 
 def _shows(one: Array) -> bool:
-    """Whether an array shows the memory of its operand."""
     op = one.op
     if isinstance(op, View):
         return not isinstance(op, Index) or op.is_basic

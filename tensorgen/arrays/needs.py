@@ -186,7 +186,6 @@ class Needs:
 
 
 def _dims(op: Operation) -> Iterator[Dim]:
-    """Yield the sizes that an operation mentions."""
     match op:
         case Correlate(before=before, after=after):
             yield from (before, after)

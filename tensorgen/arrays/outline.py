@@ -133,7 +133,6 @@ class Outlining:
         inputs: Sequence[str],
         led: Sequence[Sequence[str]],
     ) -> None:
-        """Begin with the levels."""
         self.forms, self.levels, self.inputs, self.led = forms, levels, inputs, led
         self.taken = {*inputs, *forms.cut.owner}
         needs = [set[int]().union(*(forms.every[x] for x in own)) for own in led]

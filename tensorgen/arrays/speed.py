@@ -52,7 +52,6 @@ class Speed:
     """
 
     def __init__(self, sizes: Mapping[str, int], backend: Backend = NUMPY) -> None:
-        """Know some sizes, and whose prices count."""
         self.sizes, self.price = sizes, backend
 
     def knows(self, *dims: Dim) -> bool:

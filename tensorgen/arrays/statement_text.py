@@ -63,7 +63,6 @@ def _row(printer: Printer, row: Sequence[Statement]) -> str:
 
 
 def _stored_at(printer: Printer, store: Store) -> str:
-    """Where a value is stored."""
     places = [printer.written(x) for x in store.places]
     brackets = joined(printer.places(store.at, places))
     left = printer.text(store.target)
@@ -149,7 +148,6 @@ def _spelled(loop: Loop, blocks: Blocks) -> list[str]:
 def _block(
     head: str, printer: Printer, body: Sequence[Statement], first: Sequence[str] = ()
 ) -> str:
-    """Statements behind a head, indented."""
     texts = [*first, *statement_texts(printer, body)]
     rows = [row for text in texts for row in text.split("\n")]
     return "\n    ".join([f"{head}:", *rows])

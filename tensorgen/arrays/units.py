@@ -192,7 +192,6 @@ class Expansion:
     """What values are made of, over what is no mere name for a value."""
 
     def __init__(self, code: Code) -> None:
-        """Begin with all names as they are."""
         self.variables: dict[str, list[Array]] = {}
         for one in variables_of(code):
             assert isinstance(one.op, Variable)

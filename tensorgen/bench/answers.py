@@ -59,7 +59,6 @@ class Answers:
     def __init__(
         self, function: ElaboratedFunction, program: Program, case: Case, on: Subject
     ) -> None:
-        """Know the variables; the formula is evaluated when it is asked for."""
         self._function, self._program, self._case = function, program, case
         self._wrt, self._on = tuple(x.name for x in function.spec.wrt), on
         self._point: Large | str | None = None

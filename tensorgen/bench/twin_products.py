@@ -26,7 +26,6 @@ class Product:
     """One product, and who has the values of what it multiplies."""
 
     def __init__(self, node: nodes.Product, walk: Tabled) -> None:
-        """Solve the deltas."""
         self._jnp, self._node, self._walk = walk.field.library, node, walk
         self._sizes = walk.lengths(node.sizes)
         self._read: dict[int, Affine] = {}

@@ -385,7 +385,6 @@ class After:
     """What steps end with, as rows for those who would compute it anew."""
 
     def __init__(self, graph: Graph, own: Opened, items: dict[Input, Node]) -> None:
-        """Add to the `items` of steps what is read."""
         self.graph = graph
         self.own = own
         self.items = items

@@ -67,7 +67,6 @@ class Series:
     def __init__(
         self, graph: Graph, curves: Mapping[Node, Sequence[Node]], order: int
     ) -> None:
-        """Start with what moves."""
         self.graph = graph
         self.curves = curves
         self.order = order

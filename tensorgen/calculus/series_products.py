@@ -79,7 +79,6 @@ class Convolution:
     """A product of which one or two factors vary: a sum over pairs of orders."""
 
     def __init__(self, series: Known, parts: Parts) -> None:
-        """Note which factors vary."""
         self.series = series
         self.parts = parts
         found = [k for k, ref in enumerate(parts.factors) if series.varies(ref.node)]

@@ -32,7 +32,6 @@ class Methods:
         point: Point,
         printer: Printer,
     ) -> None:
-        """Hold the arrays."""
         self.made = made
         self.point = point
         self.rows = len(made.rows)

@@ -39,7 +39,6 @@ class Solvers:
     """Matrices over a field."""
 
     def __init__(self, field: Field) -> None:
-        """Know what numbers are."""
         self.field = field
 
     def diagonal(self, entries: Array, columns: Sides, shift: Array) -> Array:

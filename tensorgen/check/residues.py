@@ -82,7 +82,6 @@ class Residues:
     dtype: Any = object
 
     def __init__(self) -> None:
-        """Nothing was outside of the domain yet."""
         self.outside = self.lost = False
         self.functions: dict[str, Callable[..., Array]] = {}
 

@@ -57,7 +57,6 @@ def symbols(source: Source) -> list[Symbol]:
 
 
 def _firsts(texts: Iterable[Text]) -> Iterable[Text]:
-    """The first place of each."""
     found: dict[str, Text] = {}
     for text in texts:
         found.setdefault(text.value, text)

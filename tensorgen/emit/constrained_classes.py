@@ -175,7 +175,6 @@ _MOVING = paragraph(
 
 
 def _names(names: Iterable[str]) -> str:
-    """Names as a tuple of texts."""
     found = [f'"{name}"' for name in names]
     return f"({', '.join(found)}{',' * (len(found) == 1)})"
 

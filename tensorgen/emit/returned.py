@@ -168,7 +168,6 @@ def annotation(function: Function) -> str:
 
 
 def _type(function: Function, kind: Kind) -> str:
-    """Return the type of what a kind returns."""
     if (tuples := result_fields(function, kind)) is not None:
         return tuples.name
     for _, own in function.of_part(kind):

@@ -65,7 +65,6 @@ class LatexParser:
     """Reads formulas from a cursor, over what is known of their symbols."""
 
     def __init__(self, cursor: Cursor, symbols: Symbols) -> None:
-        """Read from the cursor on."""
         self._cursor = cursor
         self._symbols = symbols
         self._indices: list[str] = []

@@ -19,7 +19,6 @@ class Verified:
     """What `verify` found: true if nothing is wrong, and a table as text."""
 
     def __init__(self, findings: list[Finding]) -> None:
-        """Hold what was found."""
         self.findings = findings
 
     def __bool__(self) -> bool:

@@ -94,7 +94,6 @@ class MatlabParser:
     """Reads formulas from a cursor, over variables that are declared or guessed."""
 
     def __init__(self, cursor: Cursor, variables: Mapping[str, Declared] = {}) -> None:
-        """Read from the cursor on."""
         self._cursor = cursor
         self._variables = variables
 

@@ -57,7 +57,6 @@ class PythonFile:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where each line starts."""
         starts, at = [0], 0
         for line in self.source.text.split("\n"):
             at += len(line) + 1

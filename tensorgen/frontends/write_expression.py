@@ -50,7 +50,6 @@ class ExpressionWriter:
     """Writes formulas whose shapes are known."""
 
     def __init__(self, shapes: ShapeReader, names: Mapping[int, str]) -> None:
-        """Know the shapes of all parts, and the names of axes."""
         self._shapes = shapes
         self._names = names
 

@@ -52,7 +52,6 @@ class Columns:
         return Operand(array(Reshape(shape), whole.array), labels)
 
     def _matrix(self, indexer: Indexer, found: Tapped) -> Operand:
-        """The windows, one a row."""
         axes = {}
         for axis, form in enumerate(self.windows.forms):
             if len(form.terms) > 1:

@@ -382,7 +382,6 @@ class Naming:
         return self.names.pick(self._names_for(node, suggestion))
 
     def _names_for(self, node: Node, suggestion: str | None = None) -> list[str]:
-        """Names for a node, the best first."""
         names = [self._called.get(node), suggestion]
         if node in self.plan.roots:
             names.append(self.root_names[self.plan.roots.index(node)])

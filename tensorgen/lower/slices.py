@@ -73,7 +73,6 @@ class _Uses:
     """Who reads what in a draft."""
 
     def __init__(self, draft: Draft, results: Sequence[Result], plan: Plan) -> None:
-        """Look at all steps."""
         self.steps, self.named = draft.steps, plan.named
         self.cost = CostModel(plan.hints)
         self.values: dict[Array, Value] = {}
@@ -238,7 +237,6 @@ class _Uses:
         return found[0], found[1]
 
     def _owner(self, one: Array) -> Value | None:
-        """The step that binds an array."""
         step = self.values.get(one)
         return step if step is not None and step.variable is not None else None
 

@@ -121,7 +121,6 @@ def _together(
 
 
 def _joined(group: Sequence[tuple[Fraction, Write]]) -> tuple[Fraction, Write]:
-    """One write in the place of several."""
     if len(group) == 1:
         return group[0]
     group = sorted(group, key=lambda pair: pair[0] < 0)

@@ -195,7 +195,6 @@ def whole_of(one: Array) -> Operand:
 
 
 def _fixed(form: Affine, at: dict[Label, Dim]) -> Affine:
-    """A form with taps in the place of labels."""
     for label, name in at.items():
         c = form.coefficient(label)
         if c:

@@ -136,7 +136,6 @@ def _chain(factors: Sequence[Expression]) -> Text:
 
 
 def _sum(terms: Sequence[Expression]) -> str:
-    """Terms with their signs."""
     text = ""
     for x in in_order(terms):
         own = parts_of(x)

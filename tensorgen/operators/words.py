@@ -145,7 +145,6 @@ def _subjects(node: Node, name_of: NameOf, depth: int) -> Iterator[str]:
 
 
 def _form_of(word: str) -> str:
-    """The form of a word that tells of one operand."""
     return next((f"{head}{{}}" for head in OF_ONE if word.startswith(head)), "")
 
 

@@ -88,7 +88,6 @@ class _Sampled(Tabled):
     """The value of one node, over those that are known of its operands."""
 
     def __init__(self, node: Node) -> None:
-        """Values of operands are known."""
         super().__init__(Doubles(VALUES, OF_ARRAYS), _Sizes(), self._drawn)
         self.node = node
         self.values = {x: x.known[value_of] for x in children(node)}

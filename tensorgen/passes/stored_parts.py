@@ -36,7 +36,6 @@ def read(context: Context, plan: Plan, apart: bool) -> Plan:
 
 
 def _kept(plan: Plan, tensors: Sequence[Kept | None]) -> Plan:
-    """The plan to compute what is kept of some of its roots."""
     parts = [
         (node,) if tensor is None else tensor.arrays
         for node, tensor in zip(plan.formulas, tensors, strict=True)

@@ -78,7 +78,6 @@ class ModuleBuilder:
     """Lowers all functions of a spec for one backend, and their derivative classes."""
 
     def __init__(self, spec: Spec, graph: Graph, backend: Backend) -> None:
-        """Start a module without functions."""
         self.spec = spec
         self.graph = graph
         self.backend = backend
@@ -411,7 +410,6 @@ class ModuleBuilder:
 
 
 def _checked(function: Function, checks: Sequence[Check]) -> Function:
-    """A function that starts with checks of sizes."""
     lines = tuple(line for check in checks for line in check_lines(check))
     compared = tuple(dict.fromkeys(s for check in checks for s in check.symbols))
     return replace(function, refused=lines, compared=compared)

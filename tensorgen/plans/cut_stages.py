@@ -281,7 +281,6 @@ def _costs(node: Node) -> bool:
 
 
 def _is_scalar(node: Node) -> bool:
-    """Whether a node is arithmetic of scalars."""
     return not any(part.order for part in (node, *children(node)))
 
 

@@ -329,7 +329,6 @@ def _terms(text: str) -> Iterator[str]:
 
 
 def _lines(rows: Iterable[str]) -> int:
-    """The lines that equations take."""
     return sum(len(equation(row)) for row in rows)
 
 

@@ -29,7 +29,6 @@ class Parameters:
     """What the inputs of one function are as arguments of its code."""
 
     def __init__(self, program: Program, function: FunctionSpec) -> None:
-        """Know how unknowns are found."""
         self._steps = {x.spec.name: x.step for x in program.unknowns}
         self._metrics = {x.name: x.metric for x in function.wrt if x.metric}
         self._subspaces = {x.name: x.subspace for x in function.wrt if x.subspace}

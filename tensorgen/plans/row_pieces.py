@@ -84,7 +84,6 @@ class RowPlanner:
     """Cuts one function into pieces, and plans each of them."""
 
     def __init__(self, planner: Planner, planned: PlannedFunction, axis: RowAxis):
-        """Know the function as it is planned whole."""
         self.planner, self.planned, self.axis = planner, planned, axis
         self.graph = planner.graph
         taken = {p.name for p in every(planned.parameters)}
@@ -278,7 +277,6 @@ class RowPlanner:
         return bool(self.cut.counts) or self.cut.first is not None
 
     def _composed(self) -> check.Composition:
-        """What all rounds make together."""
         first = "" if self.cut.first is None else self.cut.first.name
         return check.Composition(self.axis, self.gone, self.cut.counts, first)
 

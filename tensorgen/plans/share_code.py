@@ -387,7 +387,6 @@ def _names(formula: str, outline: Outline, taken: Collection[str]) -> dict[Piece
 
 
 def _union(texts: Sequence[Written], backend: Backend) -> Body:
-    """What several texts need, all in all."""
     modules = _once(x for text in texts for x in text.modules)
     helpers = _once(x for text in texts for x in text.helpers)
     return Body(
@@ -402,7 +401,6 @@ def _union(texts: Sequence[Written], backend: Backend) -> Body:
 
 
 def _cost(form: Form, code: Code, sizes: Mapping[str, int]) -> str:
-    """What a form costs with other code."""
     known = {**sizes, **form.hints}
     return cost_of(cost_line(code, held(code, known), known), form.plan)
 

@@ -165,14 +165,12 @@ def _compared(form: Form, others: Sequence[Form], given: Sizes) -> Alternative:
 
 
 def _symbols(plan: Plan, tensors: Mapping[int, Compress]) -> set[str]:
-    """The sizes of what tensors are made of."""
     nodes = topological([plan.formulas[k] for k in tensors])
     leaves = (n for n in nodes if not (children(n) or isinstance(n, Product)))
     return {s for node in leaves for dim in node.dims for s in dim.symbols}
 
 
 def _arrays(plan: Plan, tensors: Sequence[Compressed | None]) -> list[Node]:
-    """The arrays of all tensors of a plan, each once."""
     arrays = (
         (node,) if tensor is None else tensor.arrays
         for node, tensor in zip(plan.formulas, tensors, strict=True)

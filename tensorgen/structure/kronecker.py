@@ -197,7 +197,6 @@ def _acting(
 
 
 def _matrix(body: Body, axes: Sequence[int], node: Node, name: str) -> Array:
-    """The matrix that acts on some axes."""
     value = body.value(node, name)
     if len(axes) > 1:
         side = count([body.structure.tensor.dims[a] for a in axes])

@@ -227,7 +227,6 @@ def _added(
 
 
 def _node(graph: Graph, term: Parts, dims: Sequence[Dim]) -> Node:
-    """A term as a product."""
     used = {*range(len(dims)), *_used(term)}
     used.update(x for link in term.links for x in link.labels)
     return graph.product(

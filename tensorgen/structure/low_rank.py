@@ -227,7 +227,6 @@ def _side(
 
 
 def _whole(structure: Structure, term: StoredTerm, turned: bool = False) -> Node:
-    """A term as a node; or its transpose."""
     r, dims = structure.rows, structure.tensor.dims
     out = [*range(r, 2 * r), *range(r)] if turned else [*range(2 * r)]
     return structure.graph.product(
@@ -250,7 +249,6 @@ def _core(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Name, ...]:
 
 
 def _dims(factors: Sequence[Factor]) -> dict[Name, Dim]:
-    """The sizes of the labels of some factors."""
     return {x: d for n, xs in factors for x, d in zip(xs, n.dims, strict=True)}
 
 

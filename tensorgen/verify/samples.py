@@ -42,7 +42,6 @@ class OneSample(ModuleType):
     """A module, with functions of one sample in the place of those over a batch."""
 
     def __init__(self, module: Any, batch: Collection[str]) -> None:
-        """Know the arguments that have a sample a row."""
         super().__init__(module.__name__)
         self._module, self._batch = module, batch
 

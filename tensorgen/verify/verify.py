@@ -313,7 +313,6 @@ def _solving(solver: Solver) -> Task:
 
 
 def _none(name: str, subject: Subject, error: Unfit) -> Finding:
-    """What is reported where there is no point at all."""
     verdict, reason = _verdict(error), str(error)
     return Finding(name, subject.name, "all", verdict=verdict, reason=reason)
 

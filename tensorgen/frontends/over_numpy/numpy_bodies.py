@@ -43,7 +43,6 @@ class Body:
     def __init__(
         self, program: Program, function: ast.FunctionDef, names: Mapping[str, Thing]
     ) -> None:
-        """Know the arguments."""
         assigned = frozenset(_assigned(function))
         self.reader = Expressions(program, assigned)
         self.reader.names.update(names)

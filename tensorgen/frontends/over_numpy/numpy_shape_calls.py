@@ -23,7 +23,6 @@ Builder = Callable[[Arguments], Thing]
 
 
 def _listed(texts: list[Text]) -> list[str | Text]:
-    """Texts with commas between them."""
     parts: list[str | Text] = []
     for k, text in enumerate(texts):
         parts += [", "] * (k > 0) + [text]

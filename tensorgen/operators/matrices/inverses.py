@@ -114,7 +114,6 @@ def _sides(
 
 
 def _unscaled(node: Node) -> tuple[Fraction, Node]:
-    """What a node is, and the number in front."""
     coefficient = Fraction(1)
     while isinstance(node, Product):
         coefficient *= node.coefficient

@@ -78,7 +78,6 @@ class Symmetry:
     """What has been found out about nodes; `promised` trusts what the user promises."""
 
     def __init__(self, promised: bool) -> None:
-        """Start with nothing known."""
         self.promised = promised
         self._known: dict[tuple[Node, Swap], int | None] = {}
 

@@ -293,7 +293,6 @@ def _every(graph: Graph, pattern: Pattern, args: Args, known: Known) -> Iterator
 
 
 def _matches(graph: Graph, p: Pattern, ref: Ref, known: Known) -> Iterator[Known]:
-    """The ways to match a value."""
     if p.function == "1":
         value = constant_value(ref.node)
         if value is not None:

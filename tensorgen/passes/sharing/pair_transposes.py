@@ -47,7 +47,6 @@ class Turns:
     """Terms with their axes permuted, each made once: orbits meet them often."""
 
     def __init__(self, graph: Graph) -> None:
-        """Start without any."""
         self.graph = graph
         self.known: dict[tuple[Node, Permutation], Node] = {}
 

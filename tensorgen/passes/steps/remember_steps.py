@@ -104,7 +104,6 @@ def _kept(
 
 
 def _recurrences(roots: Sequence[Node]) -> list[Recurrence]:
-    """All recurrences, operands first."""
     calls = [x for x in topological(roots) if is_recurrence(x)]
     return list(dict.fromkeys(map(Recurrence.of, calls)))
 
@@ -128,7 +127,6 @@ class _Steps:
     """The steps of a recurrence, over places of their own."""
 
     def __init__(self, context: Context, whole: Recurrence) -> None:
-        """Know what is computed in a step."""
         self.graph, self.cost, self.whole = context.graph, context.cost, whole
         self.own: Opened = opened(self.graph, whole)
         every = [*self.own.new, *self.own.made]
