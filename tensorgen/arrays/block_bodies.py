@@ -79,7 +79,7 @@ def blocks_apart(
         _Loop.of(name, code, place)
         for name, code in codes.items()
         for place, line in enumerate(code.statements)
-        if _is_over_blocks(line)
+        if isinstance(line, Loop) and line.blocks is not None
     ]
     while best := _best_share(loops):
         _call(best, _Cut.of(best), scene)
@@ -105,10 +105,6 @@ def _is_settled(body: Sequence[Statement], rest: Sequence[Statement]) -> bool:
         for x in reads(operands(line))
         if x not in changed(line)
     )
-
-
-def _is_over_blocks(line: Statement) -> bool:
-    return isinstance(line, Loop) and line.blocks is not None
 
 
 @dataclass(eq=False)

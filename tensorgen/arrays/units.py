@@ -85,15 +85,12 @@ class Units:
         return all(
             self.units[own][-1] < min(self.units[k])
             or self.units[own][-1]
-            < next(x for x in self.units[k] if self._uses(x, own))
+            < next(x for x in self.units[k] if own in self.read([x]))
             for k, unit in enumerate(self.units)
             if unit
             for own in self.read(unit)
             if own != k
         )
-
-    def _uses(self, place: int, own: int) -> bool:
-        return own in self.read([place])
 
     def read(self, places: Iterable[int]) -> set[int]:
         """The units that statements read."""

@@ -244,7 +244,7 @@ class _Judge:
             return None
         pairs = [(point.field.of(x), y) for x, y in pairs]
         if not is_real:
-            return all(_equal(x, y) for x, y in pairs)
+            return all(x.shape == y.shape and bool(np.all(x == y)) for x, y in pairs)
         return all(_close(x, y) for x, y in pairs) or self._explained(
             claim, point.near, pairs
         )
@@ -355,10 +355,6 @@ class _Kept:
         for point in self.source:
             self.made.append(point)
             yield point
-
-
-def _equal(x: Array, y: Array) -> bool:
-    return x.shape == y.shape and bool(np.all(x == y))
 
 
 def _has_no_entries(node: Node) -> bool:
