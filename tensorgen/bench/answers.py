@@ -15,6 +15,7 @@ import numpy as np
 
 from tensorgen.calculus.kinds import Kind
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rounding import largest
 from tensorgen.verify.cases import Case
 from tensorgen.verify.derivative_claims import (
@@ -30,8 +31,6 @@ from tensorgen.verify.large import ROWS as LARGE_ROWS
 from tensorgen.verify.large import Large
 from tensorgen.verify.reference import HIGHEST, Known, Unfit
 from tensorgen.verify.verified_modules import Subject
-
-Array = Any
 
 JAX = "JAX"
 AGREEMENT = 1e-6

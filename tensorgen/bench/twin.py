@@ -20,8 +20,7 @@ from tensorgen.operators.recurrences.recurrence import (
     is_recurrence,
     result_of,
 )
-
-Array = Any
+from tensorgen.operators.references import Array
 
 
 class NoTwinError(Exception):

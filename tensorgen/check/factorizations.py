@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tensorgen.check.walks import Field
+from tensorgen.operators.references import Array
 
-Array = Any
 Sides = tuple[int, ...]
 Terms = Sequence[tuple[Array, Sequence[int]]]
 

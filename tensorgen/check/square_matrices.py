@@ -11,8 +11,8 @@ import numpy as np
 
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import PRIME, Residues, inverse, log, random, sign
+from tensorgen.operators.references import Array
 
-Array = Any
 Functions = Mapping[str, Callable[..., Array]]
 
 

@@ -43,6 +43,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.operators.promise_calls import is_promise
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rounding import (
     explains,
     furthest,
@@ -52,7 +53,6 @@ from tensorgen.operators.references.rounding import (
 from tensorgen.structure.classes import StructuredClass
 from tensorgen.structure.stored import Compressed
 
-Array = Any
 AGREEMENTS = 2
 """Points at which an exact comparison must agree."""
 EXACT_POINTS = 10

@@ -39,8 +39,8 @@ from tensorgen.operators.recurrences.recurrence import (
     is_recurrence,
     result_of,
 )
+from tensorgen.operators.references import Array
 
-Array = Any
 Labels = tuple[int, ...]
 FAR = 2**30
 """Whole numbers below have products and sums that no integer of NumPy wraps."""

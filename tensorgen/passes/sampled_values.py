@@ -23,10 +23,9 @@ from tensorgen.fields.symmetric_entries import exchangeable
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Product, children, unknown
 from tensorgen.ir.symmetric_axes import groups
-from tensorgen.operators.references import special
+from tensorgen.operators.references import Array, special
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 
-Array = Any
 SIZES = (3, 4, 5)
 """What sizes are, each by its name."""
 MOST = 2_000

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from tensorgen.operators.matrices.capacitance import NAMES as CAPACITANCE
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.places import PLACES
 from tensorgen.operators.references.walks import WALKS
 from tensorgen.operators.references.whole_arrays import OPERATORS
 
-Array = Any
 Axes = tuple[int, ...]
 Table = dict[str, Callable[..., Array]]
 

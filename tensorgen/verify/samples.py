@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from tensorgen.lang import Program
+from tensorgen.operators.references import Array
 from tensorgen.verify.verified_modules import Subject
-
-Array = Any
 
 SMALLER = 15 / 16
 """A factor that rounds nothing away, and leaves promises what they are."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from tensorgen.calculus.kinds import PROBLEM, Kind
 from tensorgen.lang import ElaboratedFunction, ElaboratedProblem, program_of, requested
+from tensorgen.operators.references import Array
 from tensorgen.spec.model import Spec
 from tensorgen.verify.cases import SMALLEST_ATTEMPT, Sizes, case, given_case
 from tensorgen.verify.constrained_claims import Constrained, as_function
@@ -30,7 +31,6 @@ from tensorgen.verify.samples import of_one_sample
 from tensorgen.verify.solutions import Solver, solvers
 from tensorgen.verify.verified_modules import Subject
 
-Array = Any
 Compared = Iterator[tuple[Arguments, Measure]]
 
 POINTS = 5

@@ -10,11 +10,10 @@ where they keep both parts exact; `log1p`, `expm1` and powers do not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from tensorgen.operators.references import special
+from tensorgen.operators.references import Array, special
 from tensorgen.operators.references.complex_parts import is_complex, join
 from tensorgen.operators.references.exponential import (
     acosh1p,
@@ -30,7 +29,6 @@ from tensorgen.operators.references.exponential import (
 from tensorgen.operators.references.whole_arrays import OPERATORS
 
 # An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
-Array = Any
 
 
 # Exponentials, logarithms, powers
