@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from tensorgen.arrays.object_operations import (
     Answer,
@@ -94,27 +94,11 @@ from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 
-
-class Typed(Protocol):
-    """An array, as far as the type of what is made of it goes."""
-
-    @property
-    def dims(self) -> tuple[Dim, ...]:
-        """The size of each axis."""
-        ...
-
-    @property
-    def kind(self) -> Kind:
-        """What the entries are."""
-        ...
-
-    @property
-    def weak(self) -> bool:
-        """Whether it is a Python number."""
-        ...
+if TYPE_CHECKING:
+    from tensorgen.arrays.arrays import Array
 
 
-def dims_of(op: Operation, args: Sequence[Typed]) -> tuple[Dim, ...]:
+def dims_of(op: Operation, args: Sequence[Array]) -> tuple[Dim, ...]:
     """The size of each axis, 1 where it is there to broadcast."""
     if isinstance(op, Object):
         return op.dims
@@ -138,7 +122,7 @@ def broadcast(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
     return tuple(found)
 
 
-def _new(op: Leaf | Making, args: Sequence[Typed]) -> tuple[Dim, ...]:
+def _new(op: Leaf | Making, args: Sequence[Array]) -> tuple[Dim, ...]:
     match op:
         case Variable(dims=dims) | Fill(shape=dims) | Listed(shape=dims):
             return dims
@@ -226,7 +210,7 @@ def _contracted(op: Contraction, shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim
             assert_never(op)
 
 
-def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
+def kind_of(op: Operation, args: Sequence[Array]) -> Kind:
     """What the entries are."""
     if isinstance(op, View):
         return args[0].kind
@@ -281,7 +265,7 @@ def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
             assert_never(op)
 
 
-def _combined(op: Entrywise, args: Sequence[Typed]) -> Kind:
+def _combined(op: Entrywise, args: Sequence[Array]) -> Kind:
     match op:
         case Conjunction() | Compare():
             return "bool"
@@ -299,7 +283,7 @@ def _combined(op: Entrywise, args: Sequence[Typed]) -> Kind:
             assert_never(op)
 
 
-def weak(op: Operation, args: Sequence[Typed]) -> bool:
+def weak(op: Operation, args: Sequence[Array]) -> bool:
     """Whether it is a Python number."""
     match op:
         case Number() | Truth() | Constant() | Size() | Python():

@@ -124,7 +124,7 @@ class AllSteps:
     def of(self, node: Node) -> Node:
         """Return the values at all steps, along the first axis."""
         for one in topological([node], {**self.rows, **self.same}):
-            if any(child in self.rows for child in children(one)):
+            if self._varies(one):
                 self.rows[one] = self._found(one)
                 self._suggest(one)
             else:
@@ -135,6 +135,10 @@ class AllSteps:
         """Return the sum of the values over all steps."""
         rows, axes = self.of(node), range(node.order)
         return self.graph.product(axes, [(rows, (STEP, *axes))])
+
+    def _varies(self, node: Node) -> bool:
+        """Whether a node has other values at other steps; its operands are known."""
+        return any(child in self.rows for child in children(node))
 
     def _suggest(self, node: Node) -> None:
         if node in self.graph.names:
@@ -163,7 +167,7 @@ class AllSteps:
                 return of_others(
                     self.graph,
                     node,
-                    (STEP, *range(node.order)),
+                    self._out(node),
                     [self._use(x, labels) for x, labels in refs_of(node)],
                     {**sizes_of(node), STEP: self.count},
                     map(self._constraint, constraints),
@@ -174,6 +178,10 @@ class AllSteps:
                 raise ValueError("a leaf is no place")
             case _:
                 assert_never(node)
+
+    def _out(self, node: Product | Sum | Map) -> tuple[object, ...]:
+        """The labels of the axes of what a node is at all steps."""
+        return STEP, *range(node.order)
 
     def _constraint(self, one: Constraint) -> Constraint:
         return one.over(lambda at: Lookup(*self._use(*at)))
