@@ -64,10 +64,7 @@ TRIES = 20
 
 
 def scheduled(
-    code: Code,
-    speed: Speed,
-    again: Callable[[str], str],
-    along: Collection[Dim] = (),
+    code: Code, speed: Speed, again: Callable[[str], str], along: Collection[Dim] = ()
 ) -> Schedule | None:
     """How to go by blocks, where that pays; `again` gives names.
 

@@ -76,10 +76,7 @@ class _Whole:
     """What all of some code reads and changes."""
 
     def __init__(
-        self,
-        lines: Sequence[Statement],
-        results: Sequence[str],
-        kept: Collection[str],
+        self, lines: Sequence[Statement], results: Sequence[str], kept: Collection[str]
     ) -> None:
         self.moving = changing(lines)
         self.results = results

@@ -145,8 +145,7 @@ class Slope:
         labels = (*others, *tied)
         sides = ("in", "out") if transposed else ("out", "in")
         flat = graph.product(
-            (*labels, "out"),
-            [(self.inverse, (*tied, *sides)), (flat, (*labels, "in"))],
+            (*labels, "out"), [(self.inverse, (*tied, *sides)), (flat, (*labels, "in"))]
         )
         found = reshape(graph, flat, dims)
         return graph.permute(found, [order.index(a) for a in every])

@@ -45,8 +45,7 @@ Reverse = Callable[
 """The cotangents of nodes for those of outputs, as `pullback` gives them."""
 
 ADJOINT = Remark(
-    "the adjoint goes back from the last step to the first",
-    r"\bfor \w+ in reversed\(",
+    "the adjoint goes back from the last step to the first", r"\bfor \w+ in reversed\("
 )
 
 

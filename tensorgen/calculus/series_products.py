@@ -165,10 +165,7 @@ class Solution:
         self.labels = tuple(own.side if a == own.kept else a for a in axes)
         self.sizes: dict[Any, Dim] = dict(zip(self.labels, node.dims, strict=True))
         self.right = series.graph.product(
-            self.labels,
-            own.behind,
-            coefficient=node.coefficient,
-            sizes=self.sizes,
+            self.labels, own.behind, coefficient=node.coefficient, sizes=self.sizes
         )
 
     @staticmethod

@@ -197,9 +197,7 @@ def statements(
 
 
 def _statements(
-    function: Function,
-    returned: Callable[[Function, bool], list[str]],
-    several: bool,
+    function: Function, returned: Callable[[Function, bool], list[str]], several: bool
 ) -> list[str]:
     found = [*function.body.lines, *returned(function, several)]
     for choice in reversed(function.choices):

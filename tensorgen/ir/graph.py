@@ -296,11 +296,7 @@ class Graph:
         return self._broadcast(inner, used, dims)
 
     def call(
-        self,
-        operator: str,
-        args: Sequence[Node],
-        dims: Sequence[Dim],
-        **params: object,
+        self, operator: str, args: Sequence[Node], dims: Sequence[Dim], **params: object
     ) -> Node:
         """Return a call; `operators` knows the shapes and makes the arguments."""
         known = tuple(sorted(params.items()))

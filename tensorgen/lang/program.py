@@ -105,10 +105,7 @@ def with_calls(spec: Spec, graph: Graph) -> Program | None:
 
 
 def elaborate(
-    spec: Spec,
-    graph: Graph,
-    differentiate: Differentiate,
-    kept: Collection[str] = (),
+    spec: Spec, graph: Graph, differentiate: Differentiate, kept: Collection[str] = ()
 ) -> Program:
     """Return the nodes of all functions; raises a `SpecError` with all faults.
 

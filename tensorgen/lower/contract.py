@@ -69,9 +69,7 @@ def contract(
 
 
 def _multiplied(
-    factors: Sequence[Factor],
-    gone: Collection[Label],
-    want: Sequence[Label] | None,
+    factors: Sequence[Factor], gone: Collection[Label], want: Sequence[Label] | None
 ) -> Operand:
     """The elementwise product, summed over `gone`: where these stand is no matter."""
     order = [x for x in natural_order([f.operand for f in factors]) if x not in gone]
@@ -155,9 +153,7 @@ def _gathered(operands: list[Operand]) -> list[Operand]:
 
 
 def _reduce(
-    operands: list[Operand],
-    keep: set[Label],
-    want: Sequence[Label] | None,
+    operands: list[Operand], keep: set[Label], want: Sequence[Label] | None
 ) -> Operand:
     if len(operands) == 1:
         return summed(operands[0], set(operands[0].labels) - keep)
@@ -197,10 +193,7 @@ class Way:
 
 
 def pair(
-    a: Operand,
-    b: Operand,
-    keep: Collection[Label],
-    want: Sequence[Label] | None = None,
+    a: Operand, b: Operand, keep: Collection[Label], want: Sequence[Label] | None = None
 ) -> Operand:
     """The product of two arrays, summed over the labels not in `keep`."""
     a = summed(a, set(a.labels) - set(b.labels) - set(keep))

@@ -132,9 +132,7 @@ class _Group:
 
 
 def _scaled(
-    factors: Sequence[Factor],
-    coefficient: Fraction,
-    want: Sequence[Label] | None,
+    factors: Sequence[Factor], coefficient: Fraction, want: Sequence[Label] | None
 ) -> Operand:
     target = natural_order([factor.operand for factor in factors], want)
     groups: dict[frozenset[Label], _Group] = {frozenset(): _Group()}

@@ -84,9 +84,7 @@ class ProductLowering:
         return self._contracted(factors, want)
 
     def _contracted(
-        self,
-        factors: Sequence[Factor],
-        want: Sequence[Label] | None,
+        self, factors: Sequence[Factor], want: Sequence[Label] | None
     ) -> Operand:
         node = self.node
         inner = {node.order + k: dim for k, dim in enumerate(node.inner)}

@@ -63,10 +63,7 @@ def cuts(
 
 
 def windows(
-    ranges: Ranges,
-    whole: Operand,
-    forms: Sequence[Affine],
-    axes: dict[int, Axis],
+    ranges: Ranges, whole: Operand, forms: Sequence[Affine], axes: dict[int, Axis]
 ) -> Operand:
     """The view with an axis for each window's number, and at the end for its places.
 

@@ -78,9 +78,7 @@ def _by_key(
     return sums, rest
 
 
-def _in_order(
-    writes: list[tuple[Fraction, Write]],
-) -> list[tuple[Fraction, Write]]:
+def _in_order(writes: list[tuple[Fraction, Write]]) -> list[tuple[Fraction, Write]]:
     """Entries by their places, but of one value together, where none meets another."""
     if not all(a.is_apart(b) for (_, a), (_, b) in combinations(writes, 2)):
         return writes
@@ -178,9 +176,7 @@ def add(
     return joint.bearing(labels)
 
 
-def _alike(
-    entries: list[tuple[Fraction, Operand]],
-) -> list[tuple[Fraction, Operand]]:
+def _alike(entries: list[tuple[Fraction, Operand]]) -> list[tuple[Fraction, Operand]]:
     """Terms of which nodes that differ have come to one array added up."""
     found: dict[Operand, Fraction] = {}
     for coefficient, operand in entries:

@@ -174,9 +174,7 @@ class _Writer:
         if body.needs_dtype and arrays:
             first.append(f"dtype = {next(iter(arrays))}.dtype")
         body = replace(
-            body,
-            lines=(*text.lines, last),
-            needs_dtype=body.needs_dtype and not arrays,
+            body, lines=(*text.lines, last), needs_dtype=body.needs_dtype and not arrays
         )
         return Private(
             self.names[piece],

@@ -172,9 +172,7 @@ def _count(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     parts = [mask.weight, _in_order(build, mask.condition)]
     order = whole.order
     return product(
-        build,
-        (),
-        [(x, range(order - x.order, order)) for x in parts if x is not None],
+        build, (), [(x, range(order - x.order, order)) for x in parts if x is not None]
     )
 
 

@@ -201,10 +201,7 @@ def is_symmetric_by_parts(graph: Graph, matrix: Node) -> bool:
 
 
 def _square(
-    graph: Graph,
-    parts: Parted,
-    pairs: Sequence[tuple[int, int]],
-    refs: Sequence[Ref],
+    graph: Graph, parts: Parted, pairs: Sequence[tuple[int, int]], refs: Sequence[Ref]
 ) -> tuple[Node, tuple[Label, ...]]:
     """The matrices that the factors of a group make, and the labels of their batch."""
     rows, columns = zip(*pairs, strict=True)

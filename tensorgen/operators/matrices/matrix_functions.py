@@ -57,8 +57,7 @@ def _inverse_of_factor_partials(graph: Graph, node: Call) -> list[Partial]:
     # C = inv(L @ L.T) has dC = -C (dL @ L.T + L @ dL.T) C.
     (factor,), (*batch, i, j) = node.args, range(node.order)
     product = graph.product(
-        (*batch, "l", "j"),
-        [(factor, (*batch, "m", "l")), (node, (*batch, "m", "j"))],
+        (*batch, "l", "j"), [(factor, (*batch, "m", "l")), (node, (*batch, "m", "j"))]
     )
     return [
         Partial(

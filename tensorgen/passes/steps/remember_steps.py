@@ -190,10 +190,7 @@ class _Steps:
 
 
 def _with_ties(
-    kept: Iterable[Node],
-    able: Collection[Node],
-    found: Mapping[Node, Node],
-    ties: Ties,
+    kept: Iterable[Node], able: Collection[Node], found: Mapping[Node, Node], ties: Ties
 ) -> list[Node]:
     """What is kept, where values that are compared for equality are both, or neither.
 
