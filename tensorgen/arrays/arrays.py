@@ -118,12 +118,23 @@ def below(roots: Sequence[Array]) -> Iterator[Array]:
 
 def replacing(known: dict[Array, Array]) -> Callable[[Array], Array]:
     """The function that has some arrays in place of others; it learns what it met."""
+    return rewriting(lambda _, found: found, known)
+
+
+def rewriting(
+    visit: Callable[[Array, Array], Array], known: dict[Array, Array] | None = None
+) -> Callable[[Array], Array]:
+    """The function that has what `visit` makes of each array, and of it anew.
+
+    That is over new operands, which come first; what is `known` is not visited.
+    """
+    made: dict[Array, Array] = {} if known is None else known
 
     def change(one: Array) -> Array:
-        if one not in known:
+        if one not in made:
             args = tuple(map(change, one.args))
-            known[one] = one if args == one.args else array(one.op, *args)
-        return known[one]
+            made[one] = visit(one, one if args == one.args else array(one.op, *args))
+        return made[one]
 
     return change
 

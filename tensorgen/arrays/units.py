@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, below, replacing, variable
 from tensorgen.arrays.bundle import alone
-from tensorgen.arrays.code import Code
+from tensorgen.arrays.code import Code, changed_by
 from tensorgen.arrays.memory import memory
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.operations import Index, Multiply, Power, Variable
@@ -257,9 +257,7 @@ def variables_of(code: Code) -> list[Array]:
 
 def changed_to(code: Code, known: Mapping[Array, Array]) -> Code:
     """Code over other variables."""
-    change = replacing(dict(known))
-    lines = tuple(rebuilt(line, change) for line in code.statements)
-    return Code(lines, tuple(map(change, code.returns)), code.refusals)
+    return changed_by(code, replacing(dict(known)))
 
 
 def dims_of(code: Code) -> list[Dim]:
