@@ -33,6 +33,7 @@ from tensorgen.arrays.statements import (
     Statement,
     Unpack,
     bindings,
+    bound_names,
     changed,
     everything,
     operands,
@@ -131,7 +132,7 @@ class _Loop:
         """Take the loop at some place apart."""
         loop = code.statements[place]
         assert isinstance(loop, Loop)
-        inner = {x for line in loop.body for x, _ in bindings(line)}
+        inner = {*bound_names(loop.body)}
         lines = [line for line in loop.body if changed(line) <= inner]
         rest = [line for line in loop.body if not changed(line) <= inner]
         if not _is_settled(loop.body, rest):
@@ -139,7 +140,7 @@ class _Loop:
         lines = [line for line in lines if not isinstance(line, Release)]
         before = code.statements[:place]
         others = [x for k, x in enumerate(code.statements) if k != place]
-        taken = {x for line in everything(others) for x, _ in bindings(line)}
+        taken = {*bound_names(everything(others))}
         fixed = {x for line in code.statements for x in changed(line)}
         values, outside = Expansion(code), dict[str, Array]()
         for line in before:
@@ -223,7 +224,7 @@ def _closed(lines: Sequence[Statement], of: _Loop) -> list[Statement]:
 
     A call with several results may be one of these, for a single result that is read.
     """
-    left = {x for line in of.lines for x, _ in bindings(line)}
+    left = {*bound_names(of.lines)}
     found: list[Statement] = []
     for line in lines:
         if left.isdisjoint(reads(operands(line))):
@@ -247,7 +248,7 @@ def _agreeing(share: _Share, made: Mapping[_Loop, Mapping[str, Array]]) -> _Shar
     A name that stays may not be one that the function returns, for another value.
     """
     own = share.of
-    inner = {x for line in share.lines for x, _ in bindings(line)}
+    inner = {*bound_names(share.lines)}
     read = {*reads([x for line in share.lines for x in operands(line)])} - inner
     users = [
         one
@@ -255,7 +256,7 @@ def _agreeing(share: _Share, made: Mapping[_Loop, Mapping[str, Array]]) -> _Shar
         if all(one.outside.get(x) is own.outside.get(x) for x in read)
         and all(made[one][x] is made[own][x] for x in inner & made[one].keys())
         and inner.isdisjoint(one.taken)
-        and inner.isdisjoint(x for line in one.calls for x, _ in bindings(line))
+        and inner.isdisjoint(bound_names(one.calls))
     ]
     return replace(share, users=users)
 
@@ -340,7 +341,7 @@ def _function(
     """
     loop, lines = share.of.loop, share.lines
     assert loop.blocks is not None
-    inner = {x for line in lines for x, _ in bindings(line)}
+    inner = {*bound_names(lines)}
     every = [x for line in lines for x in operands(line)]
     rows = dict(_rows(every, loop.blocks.name))
     apart = replacing({one: variable("", one.dims, one.kind) for one in rows})

@@ -48,8 +48,7 @@ from tensorgen.arrays.statements import (
     reads,
     rebuilt,
 )
-from tensorgen.arrays.work import count
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import ONE, Dim, count
 from tensorgen.prices.price_table import CALL
 from tensorgen.prices.thresholds import (
     BLOCK,

@@ -30,6 +30,7 @@ from tensorgen.arrays.statements import (
     Store,
     Unpack,
     bindings,
+    bound_names,
     everything,
     operands,
     reads,
@@ -51,15 +52,11 @@ def fused(code: Code, results: Sequence[str] = (), kept: Collection[str] = ()) -
     return replace(code, statements=_without(found, lines), returns=end.values)
 
 
-def _bound(lines: Iterable[Statement]) -> Iterator[str]:
-    return (name for line in everything(lines) for name, _ in bindings(line))
-
-
 def _without(
     lines: Sequence[Statement], before: Sequence[Statement]
 ) -> tuple[Statement, ...]:
     """Lines that give up no name that was bound before and is not bound any more."""
-    gone = {*_bound(before)} - {*_bound(lines)}
+    gone = {*bound_names(everything(before))} - {*bound_names(everything(lines))}
     found: list[Statement] = []
     for line in lines:
         if isinstance(line, Release):

@@ -43,14 +43,14 @@ from tensorgen.arrays.statements import (
     Let,
     Statement,
     bindings,
+    bound_names,
     changed,
     everything,
     operands,
     reads,
     rebuilt,
 )
-from tensorgen.arrays.work import count
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import ONE, Dim, count
 from tensorgen.prices.price_table import CALL, STACKED, STACKED_ENTRY
 from tensorgen.prices.thresholds import GAIN_OF_ORDER
 
@@ -160,7 +160,7 @@ def _roots(code: Code) -> list[Array]:
 def _made(code: Code) -> set[str]:
     """The names that statements bind."""
     lines = everything(code.statements)
-    return {name for line in lines for name, _ in bindings(line)}
+    return {*bound_names(lines)}
 
 
 def _lead(one: Array) -> Dims:

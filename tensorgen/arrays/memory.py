@@ -47,8 +47,8 @@ from tensorgen.arrays.statements import (
     operands,
 )
 from tensorgen.arrays.types import broadcast
-from tensorgen.arrays.work import count, entries
-from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.arrays.work import entries
+from tensorgen.ir.dims import ONE, ZERO, Dim, count
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.prices.thresholds import ADDED_AT_A_TIME, BLOCKS_ASKED_FOR

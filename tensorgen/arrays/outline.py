@@ -26,6 +26,7 @@ from tensorgen.arrays.statements import (
     Release,
     Statement,
     bindings,
+    bound_names,
     everything,
     operands,
 )
@@ -278,7 +279,7 @@ def _are_sizes(names: Iterable[str], code: Code) -> bool:
 
 def _made_by(code: Code) -> tuple[Array, ...]:
     """What code returns that is not at hand for who calls it."""
-    own = {x for line in code.statements for x, _ in bindings(line)}
+    own = {*bound_names(code.statements)}
     return tuple(
         one
         for one in code.returns

@@ -23,8 +23,8 @@ from tensorgen.arrays.operations import (
     Power,
     SumByKey,
 )
-from tensorgen.arrays.work import count, entries, steps
-from tensorgen.ir.dims import Dim
+from tensorgen.arrays.work import entries, steps
+from tensorgen.ir.dims import Dim, count
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.prices import price_table
 from tensorgen.prices.price_table import (

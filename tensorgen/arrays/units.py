@@ -18,6 +18,7 @@ from tensorgen.arrays.statements import (
     Statement,
     Unpack,
     bindings,
+    bound_names,
     changed,
     everything,
     operands,
@@ -143,7 +144,7 @@ class Units:
     def bound(self, unit: int) -> tuple[str, ...]:
         """The names that a unit binds, in order."""
         lines = (self.lines[k] for k in self.units[unit])
-        return tuple(dict.fromkeys(x for line in lines for x, _ in bindings(line)))
+        return tuple(dict.fromkeys(bound_names(lines)))
 
     def in_order(self) -> list[tuple[int, tuple[str, ...]]]:
         """The units, in the order of their first statements, and what they bind."""
@@ -307,7 +308,7 @@ def symbols(code: Code) -> set[str]:
 def takes(code: Code) -> list[str]:
     """The arrays, and objects with arrays, that code takes, in the order of use."""
     roots = [one for line in code.statements for one in operands(line)]
-    inner = {x for line in everything(code.statements) for x, _ in bindings(line)}
+    inner = {*bound_names(everything(code.statements))}
     found = (x.partition(".")[0] for x in reads([*roots, *code.returns]))
     named = {**dict.fromkeys(found)}
     sizes = {x for line in code.statements for x in Needs([line]).symbols}

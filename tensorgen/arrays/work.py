@@ -35,17 +35,12 @@ from tensorgen.arrays.operations import (
     View,
 )
 from tensorgen.arrays.statements import Loop, Return, Statement, operands
-from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.ir.dims import ZERO, Dim, count
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.matrices import distances
 from tensorgen.prices.price_table import MOVED, MULTIPLY_ADD, SHARE
 
 Value = Callable[[Dim], int]
-
-
-def count(dims: Sequence[Dim]) -> Dim:
-    """The number of entries of an array of these sizes."""
-    return prod(dims, start=ONE)
 
 
 def steps(one: Array) -> Dim:

@@ -49,7 +49,7 @@ def symbols(source: Source) -> list[Symbol]:
     found += map(_defined, spec.definitions)
     for function in spec.functions:
         within = map(_defined, (*function.where, *function.results))
-        detail = "" if function.results else " ".join(function.expr.value.split())
+        detail = "" if function.results else function.expr.line
         found.append(symbol(function.name_text, "function", detail, within))
     if spec.problem is not None:
         found.append(symbol(spec.problem.name_text, "problem"))
@@ -71,7 +71,7 @@ def _defined(definition: Definition) -> Symbol:
     own, body = definition.name_text.span(), definition.body.span()
     sort = "local" if definition.parameters is None else "function"
     whole = Span(own.source, own.start, max(own.end, body.end))
-    detail = " ".join(definition.body.value.split())
+    detail = definition.body.line
     return Symbol(definition.name, sort, detail, whole, own)
 
 

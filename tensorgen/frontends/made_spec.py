@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tensorgen.errors import Remark, Source, SpecError, SpecWarning
+from tensorgen.errors import Remark, Source, SpecError, warn_of
 from tensorgen.loading import LoadedModule, generated, loaded
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class MadeSpec:
                 allow_external=allow_external,
                 note=remarks.append,
             )
-        _warn(remarks)
+        warn_of(remarks)
         return text
 
     def load(
@@ -77,7 +76,7 @@ class MadeSpec:
             module = loaded(
                 self._source(), backend, mode, allow_external, note=remarks.append
             )
-        _warn(remarks)
+        warn_of(remarks)
         return module
 
     def explain(
@@ -127,10 +126,3 @@ class MadeSpec:
             yield
         except SpecError as error:
             raise self._about(error) from None
-
-
-def _warn(remarks: list[Remark]) -> None:
-    """Warn whoever called the method that calls this one."""
-    for remark in remarks:
-        if remark.is_warning:
-            warnings.warn(str(remark), SpecWarning, stacklevel=3)

@@ -183,11 +183,14 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
             yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _stored(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement of the file's top binds, functions aside."""
+def _stored(statement: ast.stmt) -> list[str]:
+    """The names that a statement of the file's top binds, functions aside."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield statement.name
-        return
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
+        return [statement.name]
+    return assigned(statement)
+
+
+def assigned(tree: ast.AST) -> list[str]:
+    """The names that some text assigns to."""
+    names = (x for x in ast.walk(tree) if isinstance(x, ast.Name))
+    return [x.id for x in names if isinstance(x.ctx, ast.Store)]

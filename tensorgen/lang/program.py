@@ -399,7 +399,7 @@ def _locals(
             value, _ = values[definition.name]
             if value is None:
                 continue
-            formula = " ".join(definition.body.value.split())
+            formula = definition.body.line
             if definition.promise is not None:
                 formula = f"{definition.promise}({formula})"
             left = subscript(

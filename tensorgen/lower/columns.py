@@ -12,7 +12,7 @@ from math import prod
 
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.object_operations import Reshape
-from tensorgen.arrays.work import count
+from tensorgen.ir.dims import count
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.axes import ordered, transposed
 from tensorgen.lower.indexing import Indexer

@@ -96,6 +96,11 @@ def made(op: Operation, labels: tuple[Label, ...], *operands: Operand) -> Operan
     return Operand(array(op, *(x.array for x in operands)), labels)
 
 
+def whole_of(one: Array) -> Operand:
+    """An array under its axes."""
+    return Operand(one, tuple(range(one.order)))
+
+
 def number(value: Fraction | int) -> Operand:
     """A rational number."""
     return Operand(array(Number(Fraction(value))))

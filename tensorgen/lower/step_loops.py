@@ -43,7 +43,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.lower.axes import ordered
 from tensorgen.lower.draft import Draft, Repeat, Result, Row
-from tensorgen.lower.operands import Operand
+from tensorgen.lower.operands import whole_of
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.values import Values
 from tensorgen.operators.recurrences.recurrence import (
@@ -77,7 +77,7 @@ def repeat(
             own = draft.filled(last, known.whole(whole.starts[k]).array)
             row, after = Row(own, None), Row(own, None)
             if (k, False) in asked:
-                known.values[asked[k, False]] = _operand(own)
+                known.values[asked[k, False]] = whole_of(own)
         else:
             own = draft.filled(call, array(Fill(call.dims, 0)))
             row, after = Row(own, before), Row(own, ONE - before)
@@ -87,10 +87,10 @@ def repeat(
                 start = known.whole(whole.starts[k]).array
                 value = start if number is None else array(Number(number))
                 draft.add(Store(own, Row(own).index(ends[0]), (), "=", value))
-            known.values[call] = _operand(own)
+            known.values[call] = whole_of(own)
             if (k, False) in asked:
                 end = Row(own).at(ends[1], own)
-                known.values[asked[k, False]] = _operand(end)
+                known.values[asked[k, False]] = whole_of(end)
         reads[place.name] = row
         writes.append(after)
         word = words[place.name] = _word(known.plan, whole.history(graph, k))
@@ -102,7 +102,7 @@ def repeat(
         if call is not None:
             own = draft.filled(call, array(Fill(call.dims, 0)))
             writes[-1] = Row(own, runs=_runs(steps, steps.made[k]))
-            known.values[call] = _operand(own)
+            known.values[call] = whole_of(own)
     for place, node in zip(steps.items, whole.rows, strict=True):
         reads[place.name] = _rows(known, node, _runs(steps, place))
         words[place.name] = _word(known.plan, node)
@@ -151,10 +151,6 @@ def _array(known: Values, node: Node, by_rows: bool = False) -> Array:
     apart = isinstance(found.array.op, Permute) and found.array.op.axes[0] > 0
     value = array(Copy(), found.array) if by_rows and apart else found.array
     return known.draft.variable(node, value)
-
-
-def _operand(own: Array) -> Operand:
-    return Operand(own, tuple(range(own.order)))
 
 
 def _word(plan: Plan, node: Node) -> str | None:

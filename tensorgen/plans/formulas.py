@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from tensorgen.arrays.statements import bindings, everything
+from tensorgen.arrays.statements import bound_names, everything
 from tensorgen.emit.interface import Function
 from tensorgen.emit.text import WIDTH, equation
 from tensorgen.errors import listed
@@ -383,7 +383,7 @@ def _among(called: Mapping[Node, str], names: Container[str]) -> dict[Node, str]
 def _without_numbers(made: Made) -> dict[Node, str]:
     """Values but those whose names numbers tell apart, which pieces may lack."""
     code, _ = made.whole
-    bound = {x for line in everything(code.statements) for x, _ in bindings(line)}
+    bound = {*bound_names(everything(code.statements))}
     short = {x.rpartition("_")[0] for x in bound if _NUMBER.search(x)} & bound
     rows = code.called.items()
     return {node: name for node, name in rows if _NUMBER.sub("", name) not in short}

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from tensorgen.calculus.kinds import VALUE, Kind
 from tensorgen.emit.interface import Parameter, arranged
-from tensorgen.errors import Text
 from tensorgen.ir.dims import Dim
 from tensorgen.lang import Program
 from tensorgen.operators.matrices.subspaces import SUBSPACES
@@ -65,24 +64,20 @@ class Parameters:
         """Return the argument that is like values, in their inner product."""
         doc, metric = None, self._metric
         if metric is not None:
-            inner = f"the inner product of {_on_one_line(metric)}"
+            inner = f"the inner product of {metric.line}"
             doc = f"that of {of} is a vector in {inner}"
         return Parameter(name, dims, doc, role="cotangent")
 
     def _doc(self, given: InputSpec, kind: Kind) -> str | None:
         """The doc of an argument, and where derivatives by it are taken."""
         if kind is not VALUE and given.name in self._metrics:
-            told = IN_METRIC.format(matrix=_on_one_line(self._metrics[given.name]))
+            told = IN_METRIC.format(matrix=self._metrics[given.name].line)
             return "; ".join([*filter(None, [given.doc]), told])
         if kind is VALUE or given.name not in self._subspaces:
             return given.doc
         on = SUBSPACES[self._subspaces[given.name]]
         told = ON_SUBSPACE.format(words=on.words, formula=on.formula)
         return "; ".join([*filter(None, [given.doc]), told])
-
-
-def _on_one_line(text: Text) -> str:
-    return " ".join(text.value.split())
 
 
 def _source(given: InputSpec) -> str:

@@ -20,7 +20,7 @@ from tensorgen.arrays.outline import Outline, Piece, is_brief
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.repeats import recalled
-from tensorgen.arrays.statements import Release, bindings, operands
+from tensorgen.arrays.statements import Release, bound_names, operands
 from tensorgen.arrays.units import returning, symbols, takes, variables_of
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import camel
@@ -109,7 +109,7 @@ def _callers(
         rest = recalled(first, own.codes[0], sizes)
         if rest:
             # What the piece does not hand out is gone when it has returned.
-            local = {x for line in first.code.statements for x, _ in bindings(line)}
+            local = {*bound_names(first.code.statements)}
             end = Release(tuple(sorted(local.difference(first.outputs))))
             whole = Code((*first.code.statements, end, *rest.statements), rest.returns)
             body = replace(own.function.body, holds=held(whole, sizes))

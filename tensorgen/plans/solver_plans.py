@@ -13,7 +13,7 @@ def solver_of(unknown: ElaboratedUnknown, functions: Sequence[Function]) -> Solv
     """What finds an unknown by functions of the module."""
     measure = unknown.measure.spec.name
     found = next(f for f in functions if f.name == measure)
-    spec, text = unknown.spec, " ".join(unknown.spec.body.value.split())
+    spec, text = unknown.spec, unknown.spec.body.line
     told = {
         "equation": f"0 = {text}",
         "fixed_point": f"{spec.name} = {text}",

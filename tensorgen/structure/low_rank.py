@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.object_operations import Join, Later, Made, Pack, Reshape
 from tensorgen.arrays.operations import Fill, Number
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, count
 from tensorgen.ir.nodes import Node, constant_value
 from tensorgen.ir.views import Factor, Name
 from tensorgen.operators.matrices.symmetry import is_symmetric
@@ -27,7 +27,6 @@ from tensorgen.structure.ways import (
     Solver,
     block_factorization,
     core,
-    count,
     shared_ties,
     ties_rows,
 )
