@@ -12,8 +12,8 @@ from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tensorgen.errors import Remark, SpecError, SpecWarning, warn_of
-from tensorgen.loading import generated, loaded, source_of
+from tensorgen.errors import Remark, SpecError, SpecWarning
+from tensorgen.loading import generated, loaded, source_of, warn_of
 from tensorgen.version import __version__
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -81,11 +80,6 @@ class Text:
     def plain(cls, value: str, name: str = "<text>") -> Text:
         """Return `value` as a text that is its own source."""
         return cls(value, Source(name, value), tuple(range(len(value) + 1)))
-
-    @property
-    def line(self) -> str:
-        """The value on one line."""
-        return " ".join(self.value.split())
 
     def span(self, start: int = 0, end: int | None = None) -> Span:
         """Return the positions of the characters `start … end - 1` of the value."""
@@ -203,13 +197,6 @@ class Remark:
         kind = "warning" if self.is_warning else "note"
         told = f"{kind}: {self.message} [{self.code}]"
         return printable(f"{_where(self.span)}{told}")
-
-
-def warn_of(remarks: Iterable[Remark]) -> None:
-    """Warn whoever called the function that calls this one; notes are kept back."""
-    for remark in remarks:
-        if remark.is_warning:
-            warnings.warn(str(remark), SpecWarning, stacklevel=3)
 
 
 class SpecError(Exception):

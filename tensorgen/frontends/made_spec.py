@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tensorgen.errors import Remark, Source, SpecError, warn_of
-from tensorgen.loading import LoadedModule, generated, loaded
+from tensorgen.errors import Remark, Source, SpecError
+from tensorgen.loading import LoadedModule, generated, loaded, warn_of
 
 if TYPE_CHECKING:
     from tensorgen.explanation.shown import Explanation

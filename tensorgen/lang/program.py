@@ -40,6 +40,7 @@ from tensorgen.operators.conditions.narrow import narrowed
 from tensorgen.operators.functions.array import Array, SizeCheck
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.model import Definition, FunctionSpec, Spec
+from tensorgen.spec.names import on_one_line
 
 SHORTER = (
     "definitions that use others several times grow with every level; what is alike "
@@ -399,7 +400,7 @@ def _locals(
             value, _ = values[definition.name]
             if value is None:
                 continue
-            formula = definition.body.line
+            formula = on_one_line(definition.body)
             if definition.promise is not None:
                 formula = f"{definition.promise}({formula})"
             left = subscript(

@@ -10,6 +10,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.lang import Program
 from tensorgen.operators.matrices.subspaces import SUBSPACES
 from tensorgen.spec.model import FunctionSpec, InputSpec
+from tensorgen.spec.names import on_one_line
 
 # What the docstring says of an argument under `wrt: {K: symmetric}` and the like.
 ON_SUBSPACE = (
@@ -64,14 +65,14 @@ class Parameters:
         """Return the argument that is like values, in their inner product."""
         doc, metric = None, self._metric
         if metric is not None:
-            inner = f"the inner product of {metric.line}"
+            inner = f"the inner product of {on_one_line(metric)}"
             doc = f"that of {of} is a vector in {inner}"
         return Parameter(name, dims, doc, role="cotangent")
 
     def _doc(self, given: InputSpec, kind: Kind) -> str | None:
         """The doc of an argument, and where derivatives by it are taken."""
         if kind is not VALUE and given.name in self._metrics:
-            told = IN_METRIC.format(matrix=self._metrics[given.name].line)
+            told = IN_METRIC.format(matrix=on_one_line(self._metrics[given.name]))
             return "; ".join([*filter(None, [given.doc]), told])
         if kind is VALUE or given.name not in self._subspaces:
             return given.doc
