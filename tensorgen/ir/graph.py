@@ -297,7 +297,7 @@ class Graph:
 
     def call(
         self, operator: str, args: Sequence[Node], dims: Sequence[Dim], **params: object
-    ) -> Node:
+    ) -> Call:
         """Return a call; `operators` knows the shapes and makes the arguments."""
         known = tuple(sorted(params.items()))
         return self._intern(Call, tuple(dims), operator, tuple(args), known)

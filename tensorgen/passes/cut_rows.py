@@ -389,9 +389,7 @@ class RowCut:
         )
 
     def _again(self, node: Call, args: Sequence[Node]) -> Call:
-        made = self.graph.call(node.operator, args, node.dims, **dict(node.params))
-        assert isinstance(made, Call)
-        return made
+        return self.graph.call(node.operator, args, node.dims, **dict(node.params))
 
 
 EXP_SUM = "exp_sum"
