@@ -219,7 +219,6 @@ def _is_new(lines: Sequence[Statement], whole: Array) -> bool:
 
 
 def _is_full(entries: Sequence[Store], made: Array) -> bool:
-    """Whether each entry of a vector is stored."""
     if made.order != 1 or made.dims[0].constant is None:
         return False
     stored = set[int | None]()

@@ -150,9 +150,7 @@ class _Run:
     def lines(self, end: Statement | None = None) -> list[Statement]:
         """Its statements with kernels, and the one that ends it."""
         own = [*self.statements, *([end] if end is not None else [])]
-        if not own:
-            return []
-        return _Fusing(self, own, end).lines()
+        return _Fusing(self, own, end).lines() if own else []
 
 
 class _Fusing:

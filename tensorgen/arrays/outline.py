@@ -271,7 +271,6 @@ def _parts_of(code: Code, outputs: Sequence[str], held: str) -> dict[Array, Arra
 
 
 def _are_sizes(names: Iterable[str], code: Code) -> bool:
-    """Whether one of some names is mentioned as a size."""
     mentioned = Needs(code.statements, code.returns).symbols
     counted = {x for line in everything(code.statements) for x in Needs([line]).symbols}
     return not {*mentioned, *counted}.isdisjoint(names)

@@ -98,7 +98,6 @@ class Slope:
     """
 
     def __init__(self, graph: Graph, call: Call, forward: Forward) -> None:
-        """Differentiate the equation of an unknown."""
         self.graph = graph
         self.dims = call.dims
         own = guarded_equation(graph, call, {call})

@@ -342,7 +342,6 @@ class Cotangents:
         self.bars[k] = self.graph.fresh(dims, (), None)
 
     def _item(self, of: Node, rows: Node) -> Node:
-        """The cotangent of what a step has, one of `rows`."""
         dims, r = (*self.rows, *of.dims), len(self.rows)
         is_part = self.whole.steps.is_part(of)
         if is_part:
@@ -356,7 +355,6 @@ class Cotangents:
         return self._front(slope) if self.whole.steps.is_part(at) else slope
 
     def _carried(self, places: Sequence[Node]) -> list[Node]:
-        """The cotangents of places of a step."""
         given: dict[Node, Node] = {}
         pairs = [(self.open.new[k], at) for k, at in self.bars.items()]
         for node, bar in [*pairs, *self.seeds]:

@@ -145,9 +145,7 @@ class Statement:
             if value is None:
                 return None
         self.record.checks.update(self.ranges.checks)
-        if not left:
-            return value
-        return self.arranged(value, left, ())
+        return self.arranged(value, left, ()) if left else value
 
     def arranged(
         self, x: Array, front: Sequence[Index], back: Sequence[Index]

@@ -35,9 +35,7 @@ _HOLDS = {"spd": is_positive_definite, "symmetric": is_symmetric}
 
 def promise(graph: Graph, what: str, node: Node) -> Node:
     """Return a value with a promise; itself where it is known to be so."""
-    if _HOLDS[what](node):
-        return node
-    return graph.call(what, [node], node.dims)
+    return node if _HOLDS[what](node) else graph.call(what, [node], node.dims)
 
 
 def stopped(graph: Graph, node: Node) -> Node:

@@ -85,7 +85,6 @@ class Cutting:
         repeated: Collection[str],
         owners: Mapping[str, str],
     ) -> None:
-        """Find out which methods need each node."""
         self.roots = roots
         self.rates = rates
         self.repeated = repeated

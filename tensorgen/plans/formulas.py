@@ -61,9 +61,7 @@ def shortest(
     no short one.
     """
     text = None if by_index else matrix_notation(node, names, [name])
-    if text is not None:
-        return f"{name} = {text}"
-    return inlined(name, node, names)
+    return f"{name} = {text}" if text is not None else inlined(name, node, names)
 
 
 Words = Mapping[Node, str]
@@ -394,7 +392,6 @@ _BINDING = re.compile(r"^ *(\w+(?:, \w+)*) = ")
 
 
 def _bound(lines: Iterable[str]) -> set[str]:
-    """The names that lines of code bind."""
     found = (_BINDING.match(row) for text in lines for row in text.split("\n"))
     return {name for own in found if own for name in own[1].split(", ")}
 

@@ -51,7 +51,6 @@ class Parameters:
         )
 
     def _unknown(self, given: InputSpec) -> Parameter:
-        """An unknown, and the call that finds it."""
         read = self._steps[given.name].arguments[1:]
         plain, keyword = arranged(self.of(x, VALUE) for x in read)
         named = [*(p.name for p in keyword), *self._steps[given.name].sizes]

@@ -388,7 +388,9 @@ class RowPlanner:
         ]
         for name, node in self._handed_on().items():
             if name in read:
-                found.append(Parameter(name, node.dims, _docs(node)))
+                found.append(
+                    Parameter(name, node.dims, "what a round has made, handed on")
+                )
         symbols = dict.fromkeys(s for x in topological(roots) for s in sizes_in(x))
         known = function_preamble.plan(every(found)).sources
         sizes = [s for s in symbols if s not in known]
@@ -400,10 +402,6 @@ class RowPlanner:
         if self.cut.first is not None:
             found[self.cut.first.name] = self.cut.first
         return found | self.more
-
-
-def _docs(node: Node) -> str:
-    return "what a round has made, handed on"
 
 
 def _as(kind: Kind, suffix: str, **more: object) -> Kind:

@@ -243,9 +243,7 @@ class _Group:
             )
             parts.append((1, node, self.along))
         value = self.body.value(structure.graph.sum(self.along, parts), "part")
-        if not self.free:
-            return array(objects.Reshape((ONE,)), value)
-        return value
+        return value if self.free else array(objects.Reshape((ONE,)), value)
 
     def _more(self, term: StoredTerm) -> list[Constraint]:
         """What ties the axes of a term besides the first's ties."""

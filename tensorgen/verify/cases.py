@@ -71,7 +71,6 @@ class Sizes:
     """The sizes that a function can be called with."""
 
     def __init__(self, function: ElaboratedFunction) -> None:
-        """Know what has to fit."""
         self._function = function
         given = function.arguments
         whole = dict.fromkeys(x.of or x for x in given)

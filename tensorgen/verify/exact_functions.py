@@ -291,9 +291,7 @@ def _matrices() -> Table:
         return mp.matrix(sorted(mp.eigsy((a + a.T) / 2, eigvals_only=True)))
 
     def pinv(a: Any) -> Any:
-        if a.cols > a.rows:
-            return a.T * (a * a.T) ** -1
-        return (a.T * a) ** -1 * a.T
+        return a.T * (a * a.T) ** -1 if a.cols > a.rows else (a.T * a) ** -1 * a.T
 
     return {
         "inv": _each(lambda a: a**-1),

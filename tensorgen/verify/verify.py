@@ -281,7 +281,9 @@ class Verification:
                     if log.failed is None:
                         raise
                     return
-                log.raised(point.case, given or _call(task, point), error)
+                log.raised(
+                    point.case, given or arguments(task.function, point.case), error
+                )
             log.reached()
 
     def _smaller(self, task: Task, subject: Subject, point: Point, log: Log) -> None:
@@ -306,7 +308,6 @@ class Verification:
 
 
 def _solving(solver: Solver) -> Task:
-    """The function that finds an unknown."""
     own = solver.measure, solver.measured, solver.given
     # To what it converges in single precision, its tolerance says.
     return Task(solver.name, *own, is_class=True, solves=True)
@@ -349,10 +350,6 @@ def _bound(name: str) -> Callable[[Point, Subject], Arguments]:
 
 def _constrained(problem: ElaboratedProblem) -> Callable[[Point, Subject], Compared]:
     return lambda point, subject: Constrained(problem, point, subject).measures()
-
-
-def _call(task: Task, point: Point) -> Arguments:
-    return arguments(task.function, point.case)
 
 
 def _up_to(sizes: Sizes, old: Mapping[str, int], most: int) -> Iterator[dict[str, int]]:

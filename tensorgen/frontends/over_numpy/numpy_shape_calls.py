@@ -117,9 +117,7 @@ def _linspace(given: Arguments) -> Thing:
 
 def _array(given: Arguments) -> Thing:
     a = given.array("a")
-    if not given.has("dtype"):
-        return a
-    return _cast(given, a)
+    return _cast(given, a) if given.has("dtype") else a
 
 
 def _cast(given: Arguments, a: Value) -> Value:
