@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NoReturn
 
-from tensorgen.errors import Mark, Source, Span, fail
+from tensorgen.errors import Source, Span, fail
 
 Meant = float | str | None
 LONGEST = 1 << 20
@@ -102,15 +102,9 @@ class PythonFile:
         text = " ".join(self.source.text[start:end].split())
         return text if len(text) <= 40 else text[:37] + "..."
 
-    def fail(
-        self,
-        message: str,
-        node: ast.AST,
-        hint: str | None = None,
-        marks: Iterable[Mark] = (),
-    ) -> NoReturn:
+    def fail(self, message: str, node: ast.AST, hint: str | None = None) -> NoReturn:
         """Raise a `SpecError` about a part."""
-        fail(message, self.span(node), hint=hint, marks=marks)
+        fail(message, self.span(node), hint=hint)
 
     # Names
 
