@@ -290,7 +290,7 @@ class Printer:
     def places(self, op: ops.Index, entries: Sequence[Text]) -> list[str]:
         """What stands in brackets, axis by axis."""
         waiting = iter(entries)
-        return [_place(part, waiting) for part in op.parts]
+        return [place_text(part, waiting) for part in op.parts]
 
     def _making(self, op: ops.Making, args: list[Text]) -> Text:
         texts = [arg.text for arg in args]
@@ -361,7 +361,8 @@ def _subscripts(op: ops.Einsum) -> str:
     return f'"{inputs}->{"".join(letter[x] for x in op.kept)}"'
 
 
-def _place(part: Part, entries: Iterator[Text]) -> str:
+def place_text(part: Part, entries: Iterator[Text]) -> str:
+    """A place in brackets; what it looks up is the next of some `entries`."""
     match part:
         case Slice(held=str(name)):
             return name
