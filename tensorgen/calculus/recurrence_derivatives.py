@@ -358,8 +358,7 @@ class Cotangents:
         given: dict[Node, Node] = {}
         pairs = [(self.open.new[k], at) for k, at in self.bars.items()]
         for node, bar in [*pairs, *self.seeds]:
-            before = given.get(node)
-            given[node] = bar if before is None else self.graph.add(before, bar)
+            self._add(given, node, bar)
         if not given:
             dims = [(*self.rows, *x.dims) for x in places]
             return [self.graph.zeros(x) for x in dims]

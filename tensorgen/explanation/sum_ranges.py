@@ -19,14 +19,7 @@ from dataclasses import dataclass
 
 from tensorgen.ir.constraints import Ranges, looked_up, solved
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.index_text import (
-    Index,
-    combine,
-    is_never_negative,
-    one_points,
-    solved_labels,
-    subscript,
-)
+from tensorgen.ir.index_text import Index, combine, one_points, solved_labels, subscript
 from tensorgen.ir.nodes import (
     Affine,
     Constraint,
@@ -234,6 +227,6 @@ def _needed(forms: Sequence[Affine], ranges: Ranges, word: str) -> list[Affine]:
     kept: list[Affine] = []
     for k, form in enumerate(forms):
         others, sign = [*forms[k + 1 :], *kept], 1 if word == "max" else -1
-        if not any(is_never_negative((x - form).scaled(sign), ranges) for x in others):
+        if not any(ranges.keep_nonnegative((x - form).scaled(sign)) for x in others):
             kept.append(form)
     return kept

@@ -76,6 +76,11 @@ class Ranges:
             low, high = low + ends[c < 0], high + ends[c > 0]
         return low, high
 
+    def keep_nonnegative(self, form: Affine) -> bool:
+        """Whether a form is 0 at least for all labels in their ranges."""
+        reach = self.bounds(form)
+        return reach is not None and self.holds(reach[0])
+
     def contain(self, form: Affine, interval: Interval) -> bool:
         """Whether a form provably keeps to an interval."""
         reach = self.bounds(form)
@@ -331,12 +336,9 @@ class System:
                 low, stop = self.ranges.intervals[label]
                 end = stop - 1 if form.coefficient(label) > 0 else low
                 most = form.substituted(label, affine([], end))
-                gone = [f for f in outside if self._is_least(f - most)]
+                keeps = self.ranges.keep_nonnegative
+                gone = [f for f in outside if keeps(f - most)]
                 self.constraints = [c for c in self.constraints if c.form not in gone]
-
-    def _is_least(self, form: Affine) -> bool:
-        reach = self.ranges.bounds(form)
-        return reach is not None and self.ranges.holds(reach[0])
 
     def _is_contradictory(self) -> bool:
         """Whether two indicators never hold together, as `i < h` and `h <= i`."""
@@ -364,10 +366,8 @@ class System:
         for kind, delta in self.constraints:
             for atom, c in delta.terms if kind == "eq" else ():
                 if abs(c) == 1 and form.coefficient(atom):
-                    reach = self.ranges.bounds(
-                        form.substituted(atom, solved(delta, atom))
-                    )
-                    if reach is not None and self.ranges.holds(reach[0]):
+                    other = form.substituted(atom, solved(delta, atom))
+                    if self.ranges.keep_nonnegative(other):
                         return True
         return False
 

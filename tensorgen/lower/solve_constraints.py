@@ -108,10 +108,7 @@ class _Solver:
         kind, form = constraint
         if kind == "eq":
             return (not form.terms and form.const == 0) or self._end(form)
-        reach = self.ranges.bounds(form)
-        if reach is not None and self.ranges.holds(reach[0]):
-            return True
-        return self._narrow(form)
+        return self.ranges.keep_nonnegative(form) or self._narrow(form)
 
     def _end(self, form: Affine) -> bool:
         """Make `t == c` the interval of `t`, where c is an end of what may be empty.

@@ -32,7 +32,6 @@ from tensorgen.ir.index_text import (
     combine,
     condition,
     constraint_text,
-    is_never_negative,
     letters,
     letters_in,
     names_in,
@@ -293,7 +292,7 @@ class FormulaPrinter:
         entries = list(named_entries(node, found, self.names)) if checks else []
         ranges = Ranges.of(dict(enumerate(node.sizes)))
         for check in checks:
-            if any(is_never_negative(check.form - x, ranges) for x in entries):
+            if any(ranges.keep_nonnegative(check.form - x) for x in entries):
                 self.reaches_out = self.reaches_out or bool(check.form.terms)
             else:
                 constraints.append(check)
