@@ -8,9 +8,18 @@ from fractions import Fraction
 from itertools import chain, count
 from math import prod
 
-from tensorgen.arrays import object_operations as objects
 from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.object_operations import (
+    AsPlaces,
+    GramEntries,
+    GramPlaces,
+    Made,
+    Pack,
+    Places,
+    Reshape,
+    ZerosLike,
+)
 from tensorgen.arrays.places import Entries
 from tensorgen.arrays.statements import Let, Statement, Unpack
 from tensorgen.ir.constraints import Ranges
@@ -58,7 +67,7 @@ def entries(
     one a value of their labels. Nothing depends on the values of the derivative.
     """
     values = body.let("values", _values(body, terms, sides))
-    made = array(objects.Made("_joined"), values, _places(body, terms, sides))
+    made = array(Made("_joined"), values, _places(body, terms, sides))
     body.statements.append(Unpack(("rows", "columns", "values"), made))
     return ROWS, COLUMNS, VALUES
 
@@ -72,7 +81,7 @@ def _values(body: Body, terms: Sequence[StoredTerm], sides: Sides) -> Array:
         else:
             value = _Group(body, group).values()
         found += [body.let("part", value)] * 2 if is_mirrored else [value]
-    return array(objects.Pack(listed=True), *found)
+    return array(Pack(listed=True), *found)
 
 
 def _places(body: Body, terms: Sequence[StoredTerm], sides: Sides) -> Array:
@@ -84,7 +93,7 @@ def _places(body: Body, terms: Sequence[StoredTerm], sides: Sides) -> Array:
     for group, is_mirrored in groups:
         if (label := gram(group[0])) is not None:
             matrix = variable(body.structure.matrices[label], ())
-            parts = [array(objects.GramPlaces(label.transposed), matrix)]
+            parts = [array(GramPlaces(label.transposed), matrix)]
         else:
             own = _Group(body, group)
             grid = own.count_off(grid)
@@ -92,14 +101,14 @@ def _places(body: Body, terms: Sequence[StoredTerm], sides: Sides) -> Array:
             if is_mirrored:
                 lines += [Let("rows", row), Let("columns", column)]
                 row, column = ROWS, COLUMNS
-            parts = [array(objects.Pack(), row, column, *numbers)]
+            parts = [array(Pack(), row, column, *numbers)]
             if is_mirrored:
-                parts.append(array(objects.Pack(), column, row, *numbers))
+                parts.append(array(Pack(), column, row, *numbers))
         if len(groups) > 1:  # the next binds the names of its places anew
             numbered = enumerate(parts, len(found) + 1)
             parts = [body.let(f"part{k}", one) for k, one in numbered]
         found += parts
-    return array(objects.Pack(listed=True), *found)
+    return array(Pack(listed=True), *found)
 
 
 def _groups(
@@ -152,7 +161,7 @@ def _products(body: Body, term: StoredTerm, label: Gram) -> Array:
     factors = [(structure.stored[weights], (0,)), *term.numbers]
     value = body.value(structure.graph.product((0,), factors), "weights")
     matrix = variable(structure.matrices[label], ())
-    return array(objects.GramEntries(label.transposed), matrix, value)
+    return array(GramEntries(label.transposed), matrix, value)
 
 
 def _are_transposes(
@@ -203,9 +212,7 @@ class _Group:
         names = [self.names[x] for x in self.free]
         if not names:
             return None  # what has one entry may bind the names of a number
-        line: Statement = Unpack(
-            tuple(names), array(objects.Places(tuple(self.free.values())))
-        )
+        line: Statement = Unpack(tuple(names), array(Places(tuple(self.free.values()))))
         if len(names) == 1:
             line = Let(names[0], array(ops.Range(ZERO, self.count)))
         if line != before:
@@ -243,7 +250,7 @@ class _Group:
             )
             parts.append((1, node, self.along))
         value = self.body.value(structure.graph.sum(self.along, parts), "part")
-        return value if self.free else array(objects.Reshape((ONE,)), value)
+        return value if self.free else array(Reshape((ONE,)), value)
 
     def _more(self, term: StoredTerm) -> list[Constraint]:
         """What ties the axes of a term besides the first's ties."""
@@ -299,12 +306,12 @@ class _Group:
         index = variable(name, atom.node.dims, "int", name)
         at = ops.Index((Entries(),) * len(atom.labels), (self.count,))
         entry = array(at, index, *(places[x] for x in atom.labels))
-        return array(objects.AsPlaces((self.count,)), entry)
+        return array(AsPlaces((self.count,)), entry)
 
     def _zeros(self, places: Mapping[Name, Array]) -> Array:
         if not self.free:
             return array(ops.Fill((ONE,), 0, "int"))
-        return array(objects.ZerosLike((self.count,)), places[next(iter(self.free))])
+        return array(ZerosLike((self.count,)), places[next(iter(self.free))])
 
     def _raveled(self, places: Mapping[Name, Array], labels: Sequence[Name]) -> Array:
         """The position in C order: `(i * n + j) * m + k`."""
