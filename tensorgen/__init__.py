@@ -7,14 +7,13 @@ in Python. Everything else is the command line's, or private.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tensorgen.errors import Remark, SpecError, SpecWarning
-from tensorgen.loading import generated, loaded, source_of
+from tensorgen.loading import generated, loaded, source_of, warn_of
 from tensorgen.version import __version__
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def generate(
     _, text = generated(
         source, backend, mode, allow_external=allow_external, note=remarks.append
     )
-    _warn(remarks)
+    warn_of(remarks)
     return text
 
 
@@ -71,7 +70,7 @@ def load(
     remarks: list[Remark] = []
     source = source_of(text_or_path)
     module = loaded(source, backend, mode, allow_external, note=remarks.append)
-    _warn(remarks)
+    warn_of(remarks)
     return module
 
 
@@ -124,13 +123,6 @@ def __getattr__(name: str) -> Any:
 
         return Spec
     raise AttributeError(f"module 'tensorgen' has no attribute {name!r}")
-
-
-def _warn(remarks: list[Remark]) -> None:
-    """Warn whoever called the function that calls this one; notes are kept back."""
-    for remark in remarks:
-        if remark.is_warning:
-            warnings.warn(str(remark), SpecWarning, stacklevel=3)
 
 
 def load_ipython_extension(shell: Any) -> None:

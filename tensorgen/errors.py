@@ -205,7 +205,6 @@ class SpecError(Exception):
     diagnostics: tuple[Diagnostic, ...]
 
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
-        """Hold one diagnostic or several."""
         if isinstance(diagnostics, Diagnostic):
             diagnostics = (diagnostics,)
         self.diagnostics = tuple(diagnostics)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import linecache
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from os import PathLike, fspath
 from pathlib import Path
 from types import ModuleType
 
-from tensorgen.errors import Remark, Source
+from tensorgen.errors import Remark, Source, SpecWarning
 from tensorgen.files import LARGEST_TEXT, read_regular
 
 
@@ -93,3 +94,10 @@ def loaded(
         del sys.modules[name]
         raise
     return module
+
+
+def warn_of(remarks: Iterable[Remark]) -> None:
+    """Warn whoever called the function that calls this one; notes are kept back."""
+    for remark in remarks:
+        if remark.is_warning:
+            warnings.warn(str(remark), SpecWarning, stacklevel=3)

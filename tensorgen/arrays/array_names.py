@@ -5,32 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array
-from tensorgen.arrays.operations import (
-    Add,
-    Elementwise,
-    InnerProduct,
-    MatMul,
-    Multiply,
-    Permute,
-    Power,
-    Reduce,
-    SumByKey,
-    Trim,
-    Variable,
-    View,
-)
 from tensorgen.operators.word_shapes import fits, is_generic
 
-SQUARE = Power(Fraction(2))
+SQUARE = ops.Power(Fraction(2))
 
 
 def read_name(one: Array) -> str | None:
     """A name for a product or a triangle of variables: `Xt_r` for `X.T @ r`."""
-    if isinstance(one.op, Trim) and isinstance(one.args[0].op, Variable):
+    if isinstance(one.op, ops.Trim) and isinstance(one.args[0].op, ops.Variable):
         word = f"{'tril' if one.op.lower else 'triu'}_{one.args[0].op.name}"
         return word if fits(word) else None
-    sides = [_side(arg) for arg in one.args] if isinstance(one.op, MatMul) else []
+    sides = [_side(arg) for arg in one.args] if isinstance(one.op, ops.MatMul) else []
     (left, turned), (right, also) = sides or ((None, ""), (None, ""))
     if left is None or right is None:
         return None
@@ -54,16 +41,18 @@ def sum_name(one: Array) -> str:
     first, *others = (name for name, _ in sides)
     word = None
     match one.op:
-        case MatMul() | InnerProduct() if not one.order:
+        case ops.MatMul() | ops.InnerProduct() if not one.order:
             told = "squares" if [first] == others else f"dot_{others[0]}"
             word = f"{first}_{told}" if first and others[0] else None
-        case MatMul() if first and others[0]:
+        case ops.MatMul() if first and others[0]:
             word = "_".join(f"{name}{turned}" for name, turned in sides)
-        case SumByKey() if first and others and others[0]:
+        case ops.SumByKey() if first and others and others[0]:
             word = f"{first}_by_{others[0]}"
-        case Reduce() if first:
+        case ops.Reduce() if first:
             word = f"{first}_{'sums' if one.order else 'sum'}"
-        case Reduce() if one.args[0].op == SQUARE and (own := stem(*one.args[0].args)):
+        case ops.Reduce() if one.args[0].op == SQUARE and (
+            own := stem(*one.args[0].args)
+        ):
             word = f"{own}_squares"
     return word if word and fits(word) else "sums" if one.order else "total"
 
@@ -73,11 +62,11 @@ def steady_name(one: Array) -> str:
     op, names = one.op, [stem(arg) for arg in one.args]
     word = None
     match op:
-        case Multiply():
+        case ops.Multiply():
             word = arithmetic_name(one)
-        case Elementwise(function=name) if all(names):
+        case ops.Elementwise(function=name) if all(names):
             word = "_".join([name, *map(str, names)])
-        case Reduce() if names[0]:
+        case ops.Reduce() if names[0]:
             word = f"{names[0]}_{'sums' if one.order else 'sum'}"
     return word if word and fits(word) else "steady"
 
@@ -86,12 +75,12 @@ def arithmetic_name(one: Array) -> str | None:
     """A name for a product, quotient or sum of arrays: of all operands, or of one."""
     op, names = one.op, [stem(arg) for arg in one.args]
     told = [name for name in names if name and not is_generic(name)]
-    if isinstance(op, Add):
+    if isinstance(op, ops.Add):
         form, word = (
             ("{}_diff", "difference") if min(op.signs) < 0 else ("{}_sum", "total")
         )
         return _first([form.format(x) for x in told[:1]], word)
-    if not isinstance(op, Multiply):
+    if not isinstance(op, ops.Multiply):
         return None
     above, below = names[: op.above], names[op.above :]
     words = []
@@ -108,13 +97,13 @@ def _first(words: Sequence[str], other: str) -> str:
 
 def stem(one: Array) -> str | None:
     """The variable that an array shows entries of, if it is one or a view of one."""
-    while isinstance(one.op, View):
+    while isinstance(one.op, ops.View):
         one = one.args[0]
-    return one.op.name if isinstance(one.op, Variable) else None
+    return one.op.name if isinstance(one.op, ops.Variable) else None
 
 
 def _side(one: Array) -> tuple[str | None, str]:
     """The variable that a side of a product is, and `t` if it is transposed."""
-    turned = isinstance(one.op, Permute) and one.order == 2
+    turned = isinstance(one.op, ops.Permute) and one.order == 2
     op = one.args[0].op if turned else one.op
-    return op.name if isinstance(op, Variable) else None, "t" * turned
+    return op.name if isinstance(op, ops.Variable) else None, "t" * turned

@@ -7,25 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, assert_never
 from weakref import WeakValueDictionary
 
-from tensorgen.arrays.object_operations import (
-    Reshape,
-)
-from tensorgen.arrays.operations import (
-    Add,
-    AsFloat,
-    Broadcast,
-    Call,
-    Diagonal,
-    Elementwise,
-    Expand,
-    Index,
-    Kind,
-    Operation,
-    Permute,
-    Variable,
-    View,
-    Windows,
-)
+from tensorgen.arrays import operations as ops
+from tensorgen.arrays.object_operations import Reshape
 from tensorgen.arrays.types import dims_of, kind_of, weak
 from tensorgen.ir.dims import Dim
 from tensorgen.operators.calls import OPERATORS
@@ -41,10 +24,10 @@ class Array:
     out about the array once.
     """
 
-    op: Operation
+    op: ops.Operation
     args: tuple[Array, ...]
     dims: tuple[Dim, ...]
-    kind: Kind
+    kind: ops.Kind
     weak: bool
     memo: dict[object, Any] = field(default_factory=dict, repr=False)
 
@@ -54,12 +37,12 @@ class Array:
         return len(self.dims)
 
 
-_KNOWN: WeakValueDictionary[tuple[Operation, tuple[Array, ...]], Array] = (
+_KNOWN: WeakValueDictionary[tuple[ops.Operation, tuple[Array, ...]], Array] = (
     WeakValueDictionary()
 )
 
 
-def array(op: Operation, *args: Array) -> Array:
+def array(op: ops.Operation, *args: Array) -> Array:
     """Return the array that an operation makes of operands: one object for equals."""
     key = (op, args)
     found = _KNOWN.get(key)
@@ -72,12 +55,12 @@ def array(op: Operation, *args: Array) -> Array:
 def variable(
     name: str,
     dims: tuple[Dim, ...],
-    kind: Kind = "float",
+    kind: ops.Kind = "float",
     base: str | None = None,
     boxed: bool = False,
 ) -> Array:
     """Return the array that a name stands for."""
-    return array(Variable(name, dims, kind, base, boxed))
+    return array(ops.Variable(name, dims, kind, base, boxed))
 
 
 def signed_sum(terms: Sequence[tuple[int, Array]]) -> Array:
@@ -87,12 +70,12 @@ def signed_sum(terms: Sequence[tuple[int, Array]]) -> Array:
     """
     opened: list[tuple[int, Array]] = []
     for sign, one in terms:
-        if isinstance(one.op, Add) and max(one.op.signs) < 0:
+        if isinstance(one.op, ops.Add) and max(one.op.signs) < 0:
             opened += [(-sign, part) for part in one.args]
         else:
             opened.append((sign, one))
     signs, parts = zip(*sorted(opened, key=lambda term: term[0] < 0), strict=True)
-    return array(Add(signs), *parts)
+    return array(ops.Add(signs), *parts)
 
 
 def once(one: Array, find: Callable[[Array], T]) -> T:
@@ -120,12 +103,23 @@ def below(roots: Sequence[Array]) -> Iterator[Array]:
 
 def replacing(known: dict[Array, Array]) -> Callable[[Array], Array]:
     """The function that has some arrays in place of others; it learns what it met."""
+    return rewriting(lambda _, found: found, known)
+
+
+def rewriting(
+    visit: Callable[[Array, Array], Array], known: dict[Array, Array] | None = None
+) -> Callable[[Array], Array]:
+    """The function that has what `visit` makes of each array, and of it anew.
+
+    That is over new operands, which come first; what is `known` is not visited.
+    """
+    made: dict[Array, Array] = {} if known is None else known
 
     def change(one: Array) -> Array:
-        if one not in known:
+        if one not in made:
             args = tuple(map(change, one.args))
-            known[one] = one if args == one.args else array(one.op, *args)
-        return known[one]
+            made[one] = visit(one, one if args == one.args else array(one.op, *args))
+        return made[one]
 
     return change
 
@@ -133,11 +127,11 @@ def replacing(known: dict[Array, Array]) -> Callable[[Array], Array]:
 def is_boxed(one: Array) -> bool:
     """Whether a scalar is an array without axes, as `np.where` makes it."""
     match one.op:
-        case Variable(boxed=boxed):
+        case ops.Variable(boxed=boxed):
             return boxed
-        case Elementwise(function=name):
+        case ops.Elementwise(function=name):
             return name == "where"
-        case AsFloat():
+        case ops.AsFloat():
             return is_boxed(one.args[0])
         case _:
             return False
@@ -146,28 +140,28 @@ def is_boxed(one: Array) -> bool:
 def base(one: Array) -> str | None:
     """The variable whose memory an array shares; "" if no variable holds it."""
     op = one.op
-    if isinstance(op, View):
+    if isinstance(op, ops.View):
         return _seen(op, one.args[0])
     match op:
-        case Variable(base=name):
+        case ops.Variable(base=name):
             return name
         case Reshape():
             return base(one.args[0])
-        case Call(operator=name):
+        case ops.Call(operator=name):
             return base(one.args[0]) if OPERATORS[name].view else None
         case _:  # what is computed has memory of its own
             return None
 
 
-def _seen(op: View, whole: Array) -> str | None:
+def _seen(op: ops.View, whole: Array) -> str | None:
     match op:
-        case Permute() | Expand():
+        case ops.Permute() | ops.Expand():
             return base(whole)
-        case Index():
+        case ops.Index():
             return base(whole) if op.is_basic else None
-        case Diagonal():
+        case ops.Diagonal():
             return ""  # NumPy lets nobody write to it
-        case Broadcast() | Windows():  # nor to what repeats entries
+        case ops.Broadcast() | ops.Windows():  # nor to what repeats entries
             return base(whole) or ""
         case _:
             assert_never(op)
@@ -183,16 +177,16 @@ def bound(name: str, value: Array) -> Array:
 def is_sliding(one: Array) -> bool:
     """Whether a view has more entries than it has memory, and is not to be copied."""
     op = one.op
-    if not isinstance(op, View):
+    if not isinstance(op, ops.View):
         return False
     match op:
-        case Windows():
+        case ops.Windows():
             return True
-        case Permute() | Expand():
+        case ops.Permute() | ops.Expand():
             return is_sliding(one.args[0])
-        case Index():
+        case ops.Index():
             return op.is_basic and is_sliding(one.args[0])
-        case Diagonal() | Broadcast():
+        case ops.Diagonal() | ops.Broadcast():
             return False
         case _:
             assert_never(op)

@@ -93,7 +93,6 @@ def is_as_good(one: Price, own: Price) -> bool:
 
 
 def _added(lines: Sequence[Statement]) -> Dim:
-    """How many numbers are added in place."""
     sizes = (
         prod(line.value.dims, start=ONE)
         for line in lines

@@ -17,14 +17,7 @@ function, which computes nothing that any of them has no use for.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
@@ -40,6 +33,7 @@ from tensorgen.arrays.statements import (
     Statement,
     Unpack,
     bindings,
+    bound_names,
     changed,
     everything,
     operands,
@@ -86,7 +80,7 @@ def blocks_apart(
         _Loop.of(name, code, place)
         for name, code in codes.items()
         for place, line in enumerate(code.statements)
-        if _is_over_blocks(line)
+        if isinstance(line, Loop) and line.blocks is not None
     ]
     while best := _best_share(loops):
         _call(best, _Cut.of(best), scene)
@@ -114,10 +108,6 @@ def _is_settled(body: Sequence[Statement], rest: Sequence[Statement]) -> bool:
     )
 
 
-def _is_over_blocks(line: Statement) -> bool:
-    return isinstance(line, Loop) and line.blocks is not None
-
-
 @dataclass(eq=False)
 class _Loop:
     """A loop over blocks of a function, the `owner`.
@@ -142,7 +132,7 @@ class _Loop:
         """Take the loop at some place apart."""
         loop = code.statements[place]
         assert isinstance(loop, Loop)
-        inner = {x for line in loop.body for x, _ in bindings(line)}
+        inner = {*bound_names(loop.body)}
         lines = [line for line in loop.body if changed(line) <= inner]
         rest = [line for line in loop.body if not changed(line) <= inner]
         if not _is_settled(loop.body, rest):
@@ -150,7 +140,7 @@ class _Loop:
         lines = [line for line in lines if not isinstance(line, Release)]
         before = code.statements[:place]
         others = [x for k, x in enumerate(code.statements) if k != place]
-        taken = {x for line in everything(others) for x, _ in bindings(line)}
+        taken = {*bound_names(everything(others))}
         fixed = {x for line in code.statements for x in changed(line)}
         values, outside = Expansion(code), dict[str, Array]()
         for line in before:
@@ -234,7 +224,7 @@ def _closed(lines: Sequence[Statement], of: _Loop) -> list[Statement]:
 
     A call with several results may be one of these, for a single result that is read.
     """
-    left = {x for line in of.lines for x, _ in bindings(line)}
+    left = {*bound_names(of.lines)}
     found: list[Statement] = []
     for line in lines:
         if left.isdisjoint(reads(operands(line))):
@@ -258,7 +248,7 @@ def _agreeing(share: _Share, made: Mapping[_Loop, Mapping[str, Array]]) -> _Shar
     A name that stays may not be one that the function returns, for another value.
     """
     own = share.of
-    inner = {x for line in share.lines for x, _ in bindings(line)}
+    inner = {*bound_names(share.lines)}
     read = {*reads([x for line in share.lines for x in operands(line)])} - inner
     users = [
         one
@@ -266,7 +256,7 @@ def _agreeing(share: _Share, made: Mapping[_Loop, Mapping[str, Array]]) -> _Shar
         if all(one.outside.get(x) is own.outside.get(x) for x in read)
         and all(made[one][x] is made[own][x] for x in inner & made[one].keys())
         and inner.isdisjoint(one.taken)
-        and inner.isdisjoint(x for line in one.calls for x, _ in bindings(line))
+        and inner.isdisjoint(bound_names(one.calls))
     ]
     return replace(share, users=users)
 
@@ -351,7 +341,7 @@ def _function(
     """
     loop, lines = share.of.loop, share.lines
     assert loop.blocks is not None
-    inner = {x for line in lines for x, _ in bindings(line)}
+    inner = {*bound_names(lines)}
     every = [x for line in lines for x in operands(line)]
     rows = dict(_rows(every, loop.blocks.name))
     apart = replacing({one: variable("", one.dims, one.kind) for one in rows})
@@ -390,7 +380,6 @@ def _name(one: Array) -> str:
 
 
 def _rows(arrays: Sequence[Array], block: str) -> Iterator[tuple[Array, str]]:
-    """Yield the rows of variables that a block has, and the names of these."""
     for one in below(arrays):
         own = isinstance(one.op, Index) and one.op.is_basic and _is_held(one.op, block)
         if own and isinstance(one.args[0].op, Variable):

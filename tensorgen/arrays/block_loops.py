@@ -6,23 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.array_names import steady_name, stem, sum_name
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
 from tensorgen.arrays.cache_blocks import Schedule, scheduled
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.object_operations import Rows
-from tensorgen.arrays.operations import (
-    Copy,
-    Einsum,
-    Fill,
-    Index,
-    Multiply,
-    Number,
-    Power,
-    Reduce,
-    SumByKey,
-    Variable,
-)
 from tensorgen.arrays.places import WHOLE, Entries
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
@@ -118,27 +107,26 @@ class _Writing:
 
     def _stored(self, own: str, value: Array, axis: int, block: Array) -> Array:
         """Write a block to its places in the whole array, which is returned."""
-        self.before.append(Let(own, array(Fill(value.dims, 0, value.kind))))
+        self.before.append(Let(own, array(ops.Fill(value.dims, 0, value.kind))))
         whole = variable(own, value.dims, value.kind, own)
         place = self.plan.cuts.part(axis, value.dims)
-        if isinstance(block.op, Copy):  # memory of its own is what it is written to
+        if isinstance(block.op, ops.Copy):  # memory of its own is what it is written to
             (block,) = block.args
         self.body.append(Store(whole, place, (), "=", block))
         return whole
 
     def _added(self, old: Array, block: Array) -> None:
-        """Add up what blocks contribute."""
         whole = self.change(old)
-        assert isinstance(whole.op, Variable)
-        zero = array(Number(Fraction(0)))
-        start = array(Fill(whole.dims, 0)) if whole.order else zero
+        assert isinstance(whole.op, ops.Variable)
+        zero = array(ops.Number(Fraction(0)))
+        start = array(ops.Fill(whole.dims, 0)) if whole.order else zero
         self.before.append(Let(whole.op.name, start))
-        if isinstance(block.op, SumByKey):  # as many as all blocks add to
+        if isinstance(block.op, ops.SumByKey):  # as many as all blocks add to
             value, *keys = block.args
-            at = Index((Entries(),) * len(keys), value.dims)
+            at = ops.Index((Entries(),) * len(keys), value.dims)
             self.body.append(Scatter(whole, at, (*keys,), value, whole.order > 1))
             return
-        everywhere = Index((WHOLE,) * whole.order, whole.dims)
+        everywhere = ops.Index((WHOLE,) * whole.order, whole.dims)
         self.body.append(Store(whole, everywhere, (), "+=", block))
 
 
@@ -150,15 +138,15 @@ def _shared(
     parts = Counter(
         one
         for one in (*roots, *(arg for whole in below(roots) for arg in whole.args))
-        if isinstance(one.op, Index)
+        if isinstance(one.op, ops.Index)
         and not one.op.is_basic
-        and isinstance(one.args[0].op, Variable)
+        and isinstance(one.args[0].op, ops.Variable)
     )
     known: dict[Array, Array] = {}
     lines: list[Statement] = []
     for one in sorted(parts, key=lambda one: len([*below([one])])):
         whole = one.args[0].op
-        if parts[one] > 1 and isinstance(whole, Variable):
+        if parts[one] > 1 and isinstance(whole, ops.Variable):
             own = again(f"{whole.name}_{stem(one.args[-1]) or 'part'}")
             lines.append(Let(own, replacing(known)(one)))
             known[one] = bound(own, one)
@@ -178,24 +166,24 @@ def _summed(body: Sequence[Statement]) -> tuple[Statement, ...]:
             pair = _multiplied(one)
             if pair is not None:
                 axes = tuple(range(pair[0].order))
-                known[one] = array(Einsum((axes, axes), axes[:-1]), *pair)
+                known[one] = array(ops.Einsum((axes, axes), axes[:-1]), *pair)
     change = replacing(known)
     return tuple(rebuilt(line, change) for line in body)
 
 
 def _multiplied(one: Array) -> tuple[Array, Array] | None:
     """The two arrays of two axes or more whose product is summed along the last."""
-    if not isinstance(one.op, Reduce) or one.order == 0:
+    if not isinstance(one.op, ops.Reduce) or one.order == 0:
         return None
     (product,) = one.args
     if one.op.axes != (one.order,):
         return None
     match product.op:
-        case Multiply(coefficient=Fraction(numerator=1, denominator=1), above=2):
+        case ops.Multiply(coefficient=Fraction(numerator=1, denominator=1), above=2):
             pair = product.args
-        case Power(exponent=Fraction(numerator=2, denominator=1)):
+        case ops.Power(exponent=Fraction(numerator=2, denominator=1)):
             pair = (*product.args, *product.args)
-            if not isinstance(pair[0].op, Variable):  # it would be made twice
+            if not isinstance(pair[0].op, ops.Variable):  # it would be made twice
                 return None
         case _:
             return None

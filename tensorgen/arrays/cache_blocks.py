@@ -22,19 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, array, below, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cuts import Cuts, Whole, is_shown
-from tensorgen.arrays.operations import (
-    Contraction,
-    Index,
-    Leaf,
-    MatMul,
-    Range,
-    SumByKey,
-    Variable,
-    View,
-)
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
     Let,
@@ -48,8 +39,7 @@ from tensorgen.arrays.statements import (
     reads,
     rebuilt,
 )
-from tensorgen.arrays.work import count
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import ONE, Dim, count
 from tensorgen.prices.price_table import CALL
 from tensorgen.prices.thresholds import (
     BLOCK,
@@ -64,10 +54,7 @@ TRIES = 20
 
 
 def scheduled(
-    code: Code,
-    speed: Speed,
-    again: Callable[[str], str],
-    along: Collection[Dim] = (),
+    code: Code, speed: Speed, again: Callable[[str], str], along: Collection[Dim] = ()
 ) -> Schedule | None:
     """How to go by blocks, where that pays; `again` gives names.
 
@@ -128,7 +115,7 @@ class Schedule:
         for line in code.statements:
             self._sort(line)
         self.returns = [self._returned(k, one) for k, one in enumerate(code.returns)]
-        counted = [x for x in self.kept if isinstance(self.body[x].op, Range)]
+        counted = [x for x in self.kept if isinstance(self.body[x].op, ops.Range)]
         if counted:  # which would be written to memory twice
             raise Whole(counted)
 
@@ -208,11 +195,11 @@ class Schedule:
         if one in self.sums:
             own, _ = self.sums[one]
             return variable(own, one.dims, one.kind, own)
-        if isinstance(one.op, Variable):
+        if isinstance(one.op, ops.Variable):
             if one.op.name in self.cuts.at:
                 self.kept[one.op.name] = None
             return one
-        if isinstance(one.op, Contraction) and self._gains(one):
+        if isinstance(one.op, ops.Contraction) and self._gains(one):
             try:
                 block = self.cuts.summed(one)
             except Whole as found:
@@ -222,7 +209,7 @@ class Schedule:
                 own = name or f"#{len(self.sums)}"
                 self.sums[one] = own, block
                 return variable(own, one.dims, one.kind, own)
-        if isinstance(one.op, Contraction) and self._is_open(reads([one])):
+        if isinstance(one.op, ops.Contraction) and self._is_open(reads([one])):
             for axis in self._axes(one):  # which is less than what it is made of
                 if self._cut(one, axis) is not None:
                     own = f"#{len(self.body)} rows"
@@ -236,7 +223,7 @@ class Schedule:
         return self._is_open(reads([one])) or not all(map(is_shown, one.args))
 
     def _returned(self, k: int, one: Array) -> Array:
-        if not isinstance(one.op, Variable):
+        if not isinstance(one.op, ops.Variable):
             for axis in self._axes(one):
                 if self._cut(one, axis) is not None:
                     self.results[k] = one, axis
@@ -256,8 +243,8 @@ class Schedule:
     def entries(self) -> int:
         """The entries of a block: more where a call has much to do beside them."""
         busy = any(line.value.order > 2 for line, _ in self.scatters) or any(
-            (isinstance(x.op, MatMul) and min(arg.order for arg in x.args) > 1)
-            or (isinstance(x.op, SumByKey) and x.args[0].order > 2)
+            (isinstance(x.op, ops.MatMul) and min(arg.order for arg in x.args) > 1)
+            or (isinstance(x.op, ops.SumByKey) and x.args[0].order > 2)
             for x in below(self.inside)
         )
         return BLOCK_OF_PRODUCTS if busy else BLOCK
@@ -283,7 +270,7 @@ class Schedule:
         """Whether what is read for a block lies all over the memory of much."""
         width, dim = self.cuts.width, self.cuts.dim
         whole = [dim if own == width else own for own in one.dims]
-        read = isinstance(one.op, Index) and width in one.dims[1:]
+        read = isinstance(one.op, ops.Index) and width in one.dims[1:]
         return read and speed.is_large(whole)
 
     def spares(self, speed: Speed, share: float = 0.0) -> bool:
@@ -310,7 +297,9 @@ class Schedule:
         stored += below([*self.cuts.steady])
         work = sum(map(speed.work, parts))
         blocks = speed.entries([self.cuts.dim, self.row(speed)]) / self.entries + 1
-        calls = sum(not isinstance(one.op, Leaf | View) for one in below(self.blocks))
+        calls = sum(
+            not isinstance(one.op, ops.Leaf | ops.View) for one in below(self.blocks)
+        )
         once = work + sum(map(speed.memory, stored))
         once += blocks * calls * speed.price(CALL)
         return (work + sum(map(speed.memory, parts))) / max(once, 1.0)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.object_operations import Called
-from tensorgen.arrays.statements import Statement
+from tensorgen.arrays.statements import Statement, rebuilt
 from tensorgen.ir.nodes import Node
 from tensorgen.ir.remarks import Remarks
 
@@ -26,6 +26,12 @@ class Code:
     refusals: tuple[str, ...] = ()
     called: Mapping[Node, str] = field(default_factory=dict, compare=False)
     remarks: Remarks = field(default_factory=dict, compare=False)
+
+
+def changed_by(code: Code, change: Callable[[Array], Array]) -> Code:
+    """Code with what `change` makes of each array."""
+    lines = tuple(rebuilt(line, change) for line in code.statements)
+    return Code(lines, tuple(map(change, code.returns)), code.refusals)
 
 
 def code_of(called: Called) -> Code:

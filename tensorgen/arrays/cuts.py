@@ -9,30 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, array, variable
-from tensorgen.arrays.operations import (
-    AsFloat,
-    Broadcast,
-    Call,
-    Copy,
-    Einsum,
-    Entrywise,
-    Expand,
-    FloatPower,
-    Index,
-    InnerProduct,
-    Leaf,
-    MatMul,
-    Outer,
-    Permute,
-    Python,
-    Range,
-    Reduce,
-    SumByKey,
-    TensorDot,
-    Variable,
-    View,
-)
 from tensorgen.arrays.places import WHOLE, Entries, Limit, Part, Slice
 from tensorgen.arrays.statements import Scatter, reads
 from tensorgen.ir.dims import ONE, Dim
@@ -50,7 +28,6 @@ class Whole(Exception):
     """An array cannot be made in blocks: what it reads as a whole is cut."""
 
     def __init__(self, names: Collection[str] = ()) -> None:
-        """Say what is cut and read as a whole."""
         super().__init__()
         self.names = tuple(names)
 
@@ -78,12 +55,12 @@ class Cuts:
         """The variable that holds a block of an array."""
         return variable(name, self._sizes(one.dims, axis), one.kind, name)
 
-    def part(self, axis: int, dims: tuple[Dim, ...]) -> Index:
+    def part(self, axis: int, dims: tuple[Dim, ...]) -> ops.Index:
         """The places of a block in an array of some sizes."""
         first = Dim.symbol(self.start)
         block = Slice(Limit(first), Limit(first + self.width), held=self.held)
         parts = tuple(block if k == axis else WHOLE for k in range(len(dims)))
-        return Index(parts, self._sizes(dims, axis))
+        return ops.Index(parts, self._sizes(dims, axis))
 
     def _sizes(self, dims: tuple[Dim, ...], axis: int) -> tuple[Dim, ...]:
         return tuple(self.width if k == axis else dim for k, dim in enumerate(dims))
@@ -91,7 +68,7 @@ class Cuts:
     def _cut(self, one: Array, axis: int) -> Array:
         op = one.op
         match op:
-            case Variable(name=name):
+            case ops.Variable(name=name):
                 if name in self.late:
                     raise Whole([name])
                 if self.at.get(name, axis) != axis:
@@ -99,27 +76,27 @@ class Cuts:
                 if name not in self.at:
                     return array(self.part(axis, one.dims), one)
                 return self.block(name, one, axis)
-            case Range(low=low, high=_, real=real):
+            case ops.Range(low=low, high=_, real=real):
                 first = low + Dim.symbol(self.start)
-                return array(Range(first, first + self.width, real))
-            case Index():
+                return array(ops.Range(first, first + self.width, real))
+            case ops.Index():
                 return self._read(one, op, axis)
-            case Broadcast(shape=shape):
+            case ops.Broadcast(shape=shape):
                 own = axis - one.order + one.args[0].order
                 fixed = own < 0 or one.args[0].dims[own] != self.dim
                 inner = self.whole(one.args[0]) if fixed else self.cut(one.args[0], own)
-                return array(Broadcast(self._sizes(shape, axis)), inner)
+                return array(ops.Broadcast(self._sizes(shape, axis)), inner)
         axes = operands_along(one, axis)
         if axes is None:
-            shared = isinstance(op, Call) and OPERATORS[op.operator].helped
+            shared = isinstance(op, ops.Call) and OPERATORS[op.operator].helped
             raise Whole([x for x in reads([one]) if shared and x in self.at])
-        if isinstance(op, Call):
+        if isinstance(op, ops.Call):
             op = replace(op, dims=self._sizes(op.dims, axis))
-        if isinstance(op, SumByKey):
+        if isinstance(op, ops.SumByKey):
             op = replace(op, shape=self._sizes(op.shape, axis))
         return array(op, *self.operands(one, axes))
 
-    def _read(self, one: Array, op: Index, axis: int) -> Array:
+    def _read(self, one: Array, op: ops.Index, axis: int) -> Array:
         """Entries of a block of what they are read from, or in a block of places."""
         found = replace(op, dims=self._sizes(op.dims, axis))
         whole, *places = one.args
@@ -182,9 +159,9 @@ def _keeps_axis(part: Part) -> bool:
 
 def is_shown(one: Array) -> bool:
     """Whether an array is there already, or a number."""
-    if isinstance(one.op, Leaf) or one.weak:
+    if isinstance(one.op, ops.Leaf) or one.weak:
         return True
-    if isinstance(one.op, View):
+    if isinstance(one.op, ops.View):
         return all(map(is_shown, one.args))
     return one.order == 0 and all(x.order == 0 and is_shown(x) for x in one.args)
 
@@ -193,39 +170,39 @@ def operands_along(one: Array, axis: int) -> Axes | None:
     """Where operands are cut to make a block along an axis; None if that is unknown."""
     op, args = one.op, one.args
     match op:
-        case Python() | FloatPower():
+        case ops.Python() | ops.FloatPower():
             return None
-        case Copy() | AsFloat():
+        case ops.Copy() | ops.AsFloat():
             return (axis,)
-        case Permute(axes=axes):
+        case ops.Permute(axes=axes):
             return (axes[axis],)
-        case Expand(old=old):
+        case ops.Expand(old=old):
             return (sum(old[:axis]),) if old[axis] else None
-        case Outer():
+        case ops.Outer():
             return (0, None) if axis == 0 else (None, 0)
-        case MatMul():
+        case ops.MatMul():
             return _of_product(args[0], args[1], axis, one.order)
-        case Einsum(labels=labels, kept=kept):
+        case ops.Einsum(labels=labels, kept=kept):
             return _of_label(labels, kept[axis])
-        case TensorDot(left=left, right=right):
+        case ops.TensorDot(left=left, right=right):
             rows = [k for k in range(args[0].order) if k not in left]
             columns = [k for k in range(args[1].order) if k not in right]
             own = axis < len(rows)
             return (rows[axis], None) if own else (None, columns[axis - len(rows)])
-        case SumByKey():
+        case ops.SumByKey():
             keys = len(args) - 1
             rest = axis - one.order + args[0].order
             return None if axis < keys else (rest, *[None] * keys)
-        case Reduce(axes=gone):
+        case ops.Reduce(axes=gone):
             return ([k for k in range(args[0].order) if k not in gone][axis],)
-        case Call(operator=name) if name in distances.NAMES:
+        case ops.Call(operator=name) if name in distances.NAMES:
             return tuple(0 if k == axis else None for k in range(len(args)))
-        case Call(operator=name, axes=tuple() as over) if name in ROWWISE:
+        case ops.Call(operator=name, axes=tuple() as over) if name in ROWWISE:
             if one.order == args[0].order:  # nothing is reduced
                 return None if axis in over else (axis,)
             kept_axes = [k for k in range(args[0].order) if k not in over]
             return (kept_axes[axis],) if len(kept_axes) == one.order else None
-    return _entrywise(one, axis) if isinstance(op, Entrywise) else None
+    return _entrywise(one, axis) if isinstance(op, ops.Entrywise) else None
 
 
 def _entrywise(one: Array, axis: int) -> Axes:
@@ -258,18 +235,18 @@ def contracted_along(one: Array, dim: Dim) -> Iterator[Axes]:
     op, args = one.op, one.args
     found: list[Axes | None] = []
     match op:
-        case MatMul() if args[0].order <= 2 and args[1].order <= 2:
+        case ops.MatMul() if args[0].order <= 2 and args[1].order <= 2:
             found = [(args[0].order - 1, max(args[1].order - 2, 0))]
-        case InnerProduct():
+        case ops.InnerProduct():
             found = [(k, k) for k in range(args[0].order)]
-        case Reduce(axes=gone):
+        case ops.Reduce(axes=gone):
             found = [(k,) for k in gone]
-        case SumByKey() if all(key.order == 1 for key in args[1:]):
+        case ops.SumByKey() if all(key.order == 1 for key in args[1:]):
             found = [(0,) * len(args)]
-        case Einsum(labels=labels, kept=kept):
+        case ops.Einsum(labels=labels, kept=kept):
             every = dict.fromkeys(x for own in labels for x in own)
             found = [_of_label(labels, x) for x in every if x not in kept]
-        case TensorDot(left=left, right=right):
+        case ops.TensorDot(left=left, right=right):
             found = [*zip(left, right, strict=True)]
     for axes in found:
         if axes is None:

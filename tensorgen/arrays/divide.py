@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from tensorgen.arrays.arrays import Array, array
-from tensorgen.arrays.code import Code
+from tensorgen.arrays.arrays import Array, array, rewriting
+from tensorgen.arrays.code import Code, changed_by
 from tensorgen.arrays.operations import Elementwise, Multiply
-from tensorgen.arrays.statements import rebuilt
 from tensorgen.operators.elementwise import ELEMENTWISE
 
 _TEXTS = {row.numpy: name for name, row in ELEMENTWISE.items()}
@@ -28,17 +27,7 @@ DIVISORS = {
 
 def divided(code: Code) -> Code:
     """Return code in which products divide by functions."""
-    known: dict[Array, Array] = {}
-
-    def visit(one: Array) -> Array:
-        if one not in known:
-            args = tuple(map(visit, one.args))
-            whole = one if args == one.args else array(one.op, *args)
-            known[one] = _divided(whole)
-        return known[one]
-
-    statements = tuple(rebuilt(line, visit) for line in code.statements)
-    return Code(statements, tuple(map(visit, code.returns)), code.refusals)
+    return changed_by(code, rewriting(lambda _, found: _divided(found)))
 
 
 def _divided(one: Array) -> Array:

@@ -6,21 +6,12 @@ given to them as they are. All that reads other entries is left to the array mod
 
 from __future__ import annotations
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.device_functions import launches_of
-from tensorgen.arrays.operations import (
-    Add,
-    AsFloat,
-    Compare,
-    Conjunction,
-    Elementwise,
-    Multiply,
-    Number,
-    Power,
-)
 from tensorgen.operators.elementwise import ELEMENTWISE
 
-QUICK = Add | AsFloat | Compare | Conjunction | Multiply
+QUICK = ops.Add | ops.AsFloat | ops.Compare | ops.Conjunction | ops.Multiply
 """What takes no longer than to read a number."""
 
 
@@ -31,21 +22,21 @@ def launches(one: Array) -> int:
     op, args = one.op, one.args
     kinds = {arg.kind for arg in args if not arg.weak}
     match op:
-        case AsFloat():
+        case ops.AsFloat():
             return 1
-        case Compare():
+        case ops.Compare():
             # Integers are compared with integers, written out or in arrays.
-            numbers = all(isinstance(arg.op, Number) for arg in args if arg.weak)
+            numbers = all(isinstance(arg.op, ops.Number) for arg in args if arg.weak)
             return int("int" not in kinds or (kinds == {"int"} and numbers))
-        case Conjunction():
+        case ops.Conjunction():
             return int(kinds == {"bool"} and not any(arg.weak for arg in args))
-        case Multiply(coefficient=coefficient) if _are_numbers(one):
+        case ops.Multiply(coefficient=coefficient) if _are_numbers(one):
             return max(len(args) - (coefficient == 1) * bool(op.above), 1)
-        case Add(signs=signs) if _are_numbers(one):
+        case ops.Add(signs=signs) if _are_numbers(one):
             return len(signs) - (signs[0] > 0)
-        case Power() if kinds == {"float"}:
+        case ops.Power() if kinds == {"float"}:
             return 1
-        case Elementwise(function=name):
+        case ops.Elementwise(function=name):
             return launches_of(name) if _is_of_numbers(name, args) else 0
         case _:
             return 0
@@ -74,5 +65,5 @@ def is_cheap(one: Array) -> bool:
     """Whether to do it again for every row takes no longer than to read what it is."""
     if not one.order:
         return True
-    square = isinstance(one.op, Power) and one.op.exponent in (2, 3)
+    square = isinstance(one.op, ops.Power) and one.op.exponent in (2, 3)
     return square or isinstance(one.op, QUICK)

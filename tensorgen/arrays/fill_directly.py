@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tensorgen.arrays.arrays import Array, array, below
+from tensorgen.arrays.arrays import Array, array, below, rewriting
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import changing
 from tensorgen.arrays.operations import Copy, Fill, Index, Number, Variable
@@ -99,22 +99,18 @@ def _spelt(index: Index, order: int) -> tuple[Part, ...] | None:
 
 def _reader(alike: Mapping[str, Array]) -> Callable[[Array], Array]:
     """The change that reads entries of rows at once, and numbers that are `alike`."""
-    known: dict[Array, Array] = {}
 
-    def change(one: Array) -> Array:
-        if one not in known:
-            args = tuple(map(change, one.args))
-            new = one if args == one.args else array(one.op, *args)
-            if isinstance(one.op, Index) and len(args) == 1:
-                (row,) = args
-                if isinstance(row.op, Index) and len(row.args) == 1:
-                    (whole,) = row.args
-                    index = composed(one.op, row.op, whole.order)
-                    new = array(index, whole) if index else new
-                elif isinstance(row.op, Variable) and not one.order:
-                    new = alike.get(row.op.name, new)
-            known[one] = new
-        return known[one]
+    @rewriting
+    def change(one: Array, new: Array) -> Array:
+        if isinstance(one.op, Index) and len(new.args) == 1:
+            (row,) = new.args
+            if isinstance(row.op, Index) and len(row.args) == 1:
+                (whole,) = row.args
+                index = composed(one.op, row.op, whole.order)
+                return array(index, whole) if index else new
+            if isinstance(row.op, Variable) and not one.order:
+                return alike.get(row.op.name, new)
+        return new
 
     return change
 
@@ -223,7 +219,6 @@ def _is_new(lines: Sequence[Statement], whole: Array) -> bool:
 
 
 def _is_full(entries: Sequence[Store], made: Array) -> bool:
-    """Whether each entry of a vector is stored."""
     if made.order != 1 or made.dims[0].constant is None:
         return False
     stored = set[int | None]()

@@ -14,6 +14,7 @@ from tensorgen.arrays.statements import (
     Statement,
     Unpack,
     bindings,
+    bound_names,
     everything,
 )
 from tensorgen.arrays.units import (
@@ -106,7 +107,7 @@ class Forms:
         lines = self.cut.statements(level)
         outputs = {*self.cut.outputs(level, self.whole)}
         yield from self.without_freed(lines, outputs)
-        bound = (x for line in lines for x, _ in bindings(line))
+        bound = bound_names(lines)
         inner = (x for x in bound if x not in outputs | self.freed)
         if left := tuple(dict.fromkeys(inner)):
             yield Release(left)
@@ -143,8 +144,8 @@ class Forms:
     def renamed(self, code: Code) -> Code:
         """The same without numbers that set names apart from those of others."""
         given = (x for x in code.statements if isinstance(x, Let | Unpack))
-        lets = [name for line in given for name, _ in bindings(line)]
-        taken = {x for line in everything(code.statements) for x, _ in bindings(line)}
+        lets = bound_names(given)
+        taken = {*bound_names(everything(code.statements))}
         # A part of an object has its name for itself as well.
         read = {
             op.name for one in variables_of(code) if isinstance(op := one.op, Variable)

@@ -23,7 +23,8 @@ from tensorgen.arrays.overwrite import overwritten
 from tensorgen.arrays.rematerialise import made_again, used_up
 from tensorgen.arrays.statements import Let, Loop, Statement, everything, operands
 from tensorgen.arrays.units import dims_of
-from tensorgen.arrays.work import count, entries
+from tensorgen.arrays.work import entries
+from tensorgen.ir.dims import count
 from tensorgen.prices.limits import STATEMENTS_ORDERED
 from tensorgen.prices.thresholds import (
     CACHED,

@@ -37,6 +37,7 @@ from tensorgen.arrays.statements import (
     Store,
     Unpack,
     bindings,
+    bound_names,
     everything,
     operands,
     reads,
@@ -58,15 +59,11 @@ def fused(code: Code, results: Sequence[str] = (), kept: Collection[str] = ()) -
     return replace(code, statements=_without(found, lines), returns=end.values)
 
 
-def _bound(lines: Iterable[Statement]) -> Iterator[str]:
-    return (name for line in everything(lines) for name, _ in bindings(line))
-
-
 def _without(
     lines: Sequence[Statement], before: Sequence[Statement]
 ) -> tuple[Statement, ...]:
     """Lines that give up no name that was bound before and is not bound any more."""
-    gone = {*_bound(before)} - {*_bound(lines)}
+    gone = {*bound_names(everything(before))} - {*bound_names(everything(lines))}
     found: list[Statement] = []
     for line in lines:
         if isinstance(line, Release):
@@ -83,10 +80,7 @@ class _Whole:
     """What all of some code reads and changes."""
 
     def __init__(
-        self,
-        lines: Sequence[Statement],
-        results: Sequence[str],
-        kept: Collection[str],
+        self, lines: Sequence[Statement], results: Sequence[str], kept: Collection[str]
     ) -> None:
         self.moving = changing(lines)
         self.results = results
@@ -163,9 +157,7 @@ class _Run:
     def lines(self, end: Statement | None = None) -> list[Statement]:
         """Its statements with kernels, and the one that ends it."""
         own = [*self.statements, *([end] if end is not None else [])]
-        if not own:
-            return []
-        return _Fusing(self, own, end).lines()
+        return _Fusing(self, own, end).lines() if own else []
 
 
 class _Fusing:
@@ -273,12 +265,10 @@ class _Fusing:
         return variable(self._word(one), one.dims, one.kind)
 
     def _shown(self, one: Array) -> Array:
-        """An array by its name, if it has one."""
         name = self.run.named.get(one)
         return variable(name, one.dims, one.kind) if name else one
 
     def _bind(self, name: str, value: Array) -> None:
-        """Append the statement that binds a name."""
         if name in self.done:
             return
         if value in self.of:
@@ -325,7 +315,6 @@ class _Fusing:
 
 
 def _ordered(roots: Sequence[Array]) -> list[Array]:
-    """All that roots are made of, operands first."""
     found: dict[Array, None] = {}
     waiting = [(one, False) for one in reversed(roots)]
     while waiting:

@@ -18,12 +18,7 @@ from tensorgen.arrays.arrays import Array, below, bound, replacing
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import changing, memory
 from tensorgen.arrays.operations import Index, Permute, Variable
-from tensorgen.arrays.statements import (
-    Let,
-    Statement,
-    operands,
-    rebuilt,
-)
+from tensorgen.arrays.statements import Let, Statement, operands, rebuilt
 
 
 def gathered_once(code: Code, again: Callable[[str], str]) -> Code:

@@ -57,7 +57,6 @@ class _Once:
     """What has a name that one statement mentions, once."""
 
     def __init__(self, code: Code, kept: Collection[str]) -> None:
-        """Look for names that are not `kept`."""
         roots = [one for line in code.statements for one in operands(line)]
         uses = Counter(_mentions([*roots, *code.returns]))
         self.values = {
@@ -144,7 +143,6 @@ class _Once:
 
 
 def _binding(lines: Sequence[Statement], name: str) -> tuple[int, Let]:
-    """The statement that binds a name, and its place."""
     return next(
         (k, line)
         for k, line in enumerate(lines)
@@ -158,7 +156,6 @@ def _is_long(name: str, statement: Statement) -> bool:
 
 
 def _put(statement: Statement, name: str, value: Array) -> Statement:
-    """A statement with a value in place of its name."""
     parts = below(operands(statement))
     own = next(x for x in parts if isinstance(x.op, Variable) and x.op.name == name)
     return rebuilt(statement, lambda one: _scaled(replacing({own: value})(one)))

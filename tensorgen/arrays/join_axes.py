@@ -20,37 +20,25 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cuts import ROWWISE
 from tensorgen.arrays.object_operations import Reshape
-from tensorgen.arrays.operations import (
-    Call,
-    Copy,
-    Entrywise,
-    Expand,
-    Index,
-    InnerProduct,
-    MatMul,
-    Permute,
-    Reduce,
-    TensorDot,
-    Variable,
-)
 from tensorgen.arrays.places import Mark
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import (
     Let,
     Statement,
     bindings,
+    bound_names,
     changed,
     everything,
     operands,
     reads,
     rebuilt,
 )
-from tensorgen.arrays.work import count
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import ONE, Dim, count
 from tensorgen.prices.price_table import CALL, STACKED, STACKED_ENTRY
 from tensorgen.prices.thresholds import GAIN_OF_ORDER
 
@@ -66,7 +54,6 @@ class Apart(Exception):
     """A variable of rows is asked for with its axes apart."""
 
     def __init__(self, name: str) -> None:
-        """Say which one."""
         super().__init__()
         self.name = name
 
@@ -103,7 +90,6 @@ def _quicker(
 
 
 def _time(code: Code, speed: Speed) -> float:
-    """What all operations of some code take."""
     made = [one for one in below(_roots(code)) if one.args]
     each = speed.price(CALL)
     return sum(each + speed.work(one) + _beginnings(one, speed) for one in made)
@@ -111,7 +97,7 @@ def _time(code: Code, speed: Speed) -> float:
 
 def _beginnings(one: Array, speed: Speed) -> float:
     """What the products of a stack take beside their arithmetic."""
-    if not isinstance(one.op, MatMul) or max(arg.order for arg in one.args) < 3:
+    if not isinstance(one.op, ops.MatMul) or max(arg.order for arg in one.args) < 3:
         return 0.0
     read = sum(speed.entries(arg.dims[-2:]) for arg in one.args)
     stack = max((arg.dims[:-2] for arg in one.args), key=speed.entries)
@@ -162,15 +148,15 @@ def _roots(code: Code) -> list[Array]:
 def _made(code: Code) -> set[str]:
     """The names that statements bind."""
     lines = everything(code.statements)
-    return {name for line in lines for name, _ in bindings(line)}
+    return {*bound_names(lines)}
 
 
 def _lead(one: Array) -> Dims:
     """The leading axes that number the rows of a product, where they are several."""
     op, args = one.op, one.args
-    if isinstance(op, MatMul) and args[0].order > 2 >= args[1].order:
+    if isinstance(op, ops.MatMul) and args[0].order > 2 >= args[1].order:
         return args[0].dims[:-1]
-    if isinstance(op, TensorDot) and len(op.left) > 1:
+    if isinstance(op, ops.TensorDot) and len(op.left) > 1:
         firsts = tuple(range(len(op.left)))
         return args[0].dims[: len(firsts)] if op.left == op.right == firsts else ()
     return ()
@@ -187,7 +173,7 @@ def _asking(code: Code, lead: Dims) -> list[str]:
     lines = [(operands(line), bindings(line)) for line in code.statements]
     for values, own in [*lines, (code.returns, ())]:
         parts = [*below(values)]
-        names = [x.op.name for x in parts if isinstance(x.op, Variable)]
+        names = [x.op.name for x in parts if isinstance(x.op, ops.Variable)]
         multiplied = any(_lead(x) == lead for x in parts)
         groups.append((multiplied, [*names, *(name for name, _ in own)]))
     asking: dict[str, None] = {}
@@ -238,7 +224,7 @@ class Rows:
 
     def whole(self, one: Array) -> Array:
         """The array as it was, of what may be of rows now; raises Apart."""
-        if isinstance(one.op, Variable) and one.op.name in self.variables:
+        if isinstance(one.op, ops.Variable) and one.op.name in self.variables:
             if not self.back:
                 raise Apart(one.op.name)
             return array(Reshape(one.dims), self.variables[one.op.name])
@@ -279,32 +265,32 @@ class Rows:
         if one.dims[:lead] != self.lead:
             raise Unfit
         match op:
-            case Variable(name=name):
+            case ops.Variable(name=name):
                 if name in self.variables:
                     return self.variables[name]
                 found = array(Reshape(self._sizes(one.dims)), one)
                 self.reshaped[found] = name
                 return found
-            case MatMul():
+            case ops.MatMul():
                 return array(op, *self._multiplied(*args))
-            case TensorDot(left=left):
+            case ops.TensorDot(left=left):
                 op = replace(op, left=self._joint(left))
                 return array(op, self.rows(args[0]), self.whole(args[1]))
-            case Permute(axes=axes):
-                op = Permute(self._rest(axes))
-            case Expand(old=old) if all(old[:lead]):
-                op = Expand(old[lead - 1 :])
-            case Reduce(axes=axes):
-                op = Reduce(self._joint(axes))
-            case Call(operator=name, axes=tuple() as axes) if name in ROWWISE:
+            case ops.Permute(axes=axes):
+                op = ops.Permute(self._rest(axes))
+            case ops.Expand(old=old) if all(old[:lead]):
+                op = ops.Expand(old[lead - 1 :])
+            case ops.Reduce(axes=axes):
+                op = ops.Reduce(self._joint(axes))
+            case ops.Call(operator=name, axes=tuple() as axes) if name in ROWWISE:
                 op = replace(op, axes=self._joint(axes), dims=self._sizes(op.dims))
-            case Index(parts=(first, *rest)) if first == REST and not args[1:]:
+            case ops.Index(parts=(first, *rest)) if first == REST and not args[1:]:
                 if len(rest) > args[0].order - lead:
                     raise Unfit
                 op = replace(op, dims=self._sizes(op.dims))
-            case Copy():
+            case ops.Copy():
                 pass
-            case _ if isinstance(op, Entrywise):
+            case _ if isinstance(op, ops.Entrywise):
                 return array(op, *(self._broadcast(arg, one.order) for arg in args))
             case _:
                 raise Unfit
@@ -337,11 +323,11 @@ class Rows:
     def _contracted(self, one: Array) -> Array:
         """What sums over rows; raises Unfit where nothing does."""
         match one.op:
-            case Reduce(axes=axes) if self._is_of_rows(one):
-                return array(Reduce(self._rest(axes)), self.rows(one.args[0]))
-            case InnerProduct() if self._is_of_rows(one):
+            case ops.Reduce(axes=axes) if self._is_of_rows(one):
+                return array(ops.Reduce(self._rest(axes)), self.rows(one.args[0]))
+            case ops.InnerProduct() if self._is_of_rows(one):
                 return array(one.op, *map(self.rows, one.args))
-            case TensorDot(left=left, right=right):
+            case ops.TensorDot(left=left, right=right):
                 sides = self._rest(left), self._rest(right)
                 return _dotted(*sides, *map(self.rows, one.args))
             case _:
@@ -356,6 +342,6 @@ class Rows:
 def _dotted(left: tuple[int, ...], right: tuple[int, ...], *rows: Array) -> Array:
     """The product summed over axes, the first of each among them."""
     if len(left) > 1 or any(one.order > 2 for one in rows):
-        return array(TensorDot(left, right), *rows)
+        return array(ops.TensorDot(left, right), *rows)
     x, y = rows
-    return array(MatMul(), x if x.order == 1 else array(Permute((1, 0)), x), y)
+    return array(ops.MatMul(), x if x.order == 1 else array(ops.Permute((1, 0)), x), y)

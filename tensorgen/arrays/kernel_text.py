@@ -12,22 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.array_names import read_name, sum_name
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.device_functions import CALLED, Calls, DeviceFunction
 from tensorgen.arrays.kernels import RESERVED, Kernel
-from tensorgen.arrays.operations import (
-    Contraction,
-    Copy,
-    Elementwise,
-    InnerProduct,
-    MatMul,
-    Number,
-    Reduce,
-    Size,
-    Variable,
-    View,
-)
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.regions import Region
 from tensorgen.arrays.scalar_text import CText, Speaker
@@ -92,7 +81,7 @@ def _inputs(region: Region, first: Array | None = None) -> list[Array]:
     """What a kernel is given, in order; numbers that are written out are not."""
     given = dict.fromkeys(x for one in region.members for x in one.args)
     order = sorted(given, key=lambda x: x is not first)
-    return [x for x in order if x in region.given and not isinstance(x.op, Number)]
+    return [x for x in order if x in region.given and not isinstance(x.op, ops.Number)]
 
 
 def _kind(one: Array, integers: Iterator[str]) -> str:
@@ -124,23 +113,23 @@ class _Names:
     def word(self, one: Array) -> str:
         """What an array is that is given."""
         seen = one
-        while isinstance(seen.op, View | Copy):
+        while isinstance(seen.op, ops.View | ops.Copy):
             seen = seen.args[0]
         if seen in self.named:
             return self.named[seen]
-        if isinstance(seen.op, Variable):
+        if isinstance(seen.op, ops.Variable):
             return seen.op.name.rpartition(".")[2]
-        if isinstance(seen.op, Elementwise):
+        if isinstance(seen.op, ops.Elementwise):
             row = ELEMENTWISE[seen.op.function]
             return f"{row.word or row.name}_{self.word(seen.args[0])}"
         told = [variable(self.word(x), x.dims) for x in seen.args[:2]]
         word = None
-        if isinstance(seen.op, Reduce | MatMul | InnerProduct) and told:
+        if isinstance(seen.op, ops.Reduce | ops.MatMul | ops.InnerProduct) and told:
             own = array(seen.op, *told)
             word = read_name(own) if seen.order else sum_name(own)
-        if word is None and isinstance(seen.op, Contraction):
+        if word is None and isinstance(seen.op, ops.Contraction):
             word = "product" if seen.order else "total"
-        if isinstance(seen.op, Size) and len(seen.op.dim.symbols) == 1:
+        if isinstance(seen.op, ops.Size) and len(seen.op.dim.symbols) == 1:
             word = seen.op.dim.symbols[0]
         return word or ("number" if one.weak else "given")
 
@@ -202,7 +191,7 @@ class _Writer:
         """A value in C, over what has names."""
 
         def hold(text: CText) -> CText:
-            name = self._name(array(Variable(text.text)), "base")
+            name = self._name(array(ops.Variable(text.text)), "base")
             lines.append(f"const T {name} = {text.text};")
             return CText(name)
 
@@ -218,6 +207,6 @@ class _Writer:
         """A value with variables in place of what has names."""
         if one in self.names:
             return variable(self.names[one], one.dims, one.kind)
-        if isinstance(one.op, Number):
+        if isinstance(one.op, ops.Number):
             return one
         return array(one.op, *map(self._over_names, one.args))

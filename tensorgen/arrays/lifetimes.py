@@ -18,12 +18,14 @@ from tensorgen.arrays.statements import (
     Statement,
     Store,
     bindings,
+    bound_names,
     changed,
     everything,
     operands,
     reads,
 )
 from tensorgen.ir.dims import Dim
+from tensorgen.passes.order.networks import set_of
 from tensorgen.prices.limits import SETS_ORDERED
 from tensorgen.prices.thresholds import PART_OF_A_PEAK
 
@@ -166,13 +168,13 @@ class _Orders:
         # What a step needs beside what is held.
         self.most = {k: max(step.inside, step.made) for k, step in self.steps.items()}
         below = life.below()
-        self.below = {k: _bits(below[k] & self.steps.keys()) for k in self.steps}
+        self.below = {k: set_of(below[k] & self.steps.keys()) for k in self.steps}
         self.above = {
             k: [j for j, first in self.below.items() if first >> k & 1]
             for k in self.steps
         }
         users = {
-            name: _bits(k for k, step in self.steps.items() if name in step.memory)
+            name: set_of(k for k, step in self.steps.items() if name in step.memory)
             for name in self.sizes
         }
         self.memory = {
@@ -194,13 +196,13 @@ class _Orders:
         seen, begun = set[int](), set[int]()
         while waiting and len(seen) < SETS_ORDERED:
             peak, order = heappop(waiting)
-            if (first := _bits(order)) in begun:
+            if (first := set_of(order)) in begun:
                 continue
             begun.add(first)
             order, held = self.freed(order, peak)
             if len(order) == len(self.steps):
                 return order
-            if (done := _bits(order)) in seen:
+            if (done := set_of(order)) in seen:
                 continue
             seen.add(done)
             for k in self.ready(done):
@@ -246,14 +248,6 @@ class _Orders:
                 if gained + self.gained(after, j) <= 0:
                     return (k, j)
         return ()
-
-
-def _bits(steps: Iterable[int]) -> int:
-    """A set of steps as the bits of a number."""
-    found = 0
-    for k in steps:
-        found |= 1 << k
-    return found
 
 
 def _is_held(users: int, done: int) -> bool:
@@ -304,7 +298,7 @@ def released(code: Code, values: Sequence[Valued]) -> Code:
 def _bound_inside(line: Statement) -> set[str]:
     """What a loop binds, if it turns at all."""
     inside = everything(line.body) if isinstance(line, Loop) else ()
-    return {name for one in inside for name, _ in bindings(one)}
+    return {*bound_names(inside)}
 
 
 def _ended(line: Statement, given: Collection[str]) -> Statement:

@@ -13,26 +13,10 @@ from functools import cache
 from itertools import accumulate
 from math import prod
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, is_boxed, once
 from tensorgen.arrays.code import Code, code_of
 from tensorgen.arrays.object_operations import Called, Reshape, Results, Rows
-from tensorgen.arrays.operations import (
-    Add,
-    Bundle,
-    Call,
-    Elementwise,
-    Index,
-    Leaf,
-    Multiply,
-    Operation,
-    Permute,
-    Power,
-    SumByKey,
-    TensorDot,
-    Variable,
-    View,
-    Windows,
-)
 from tensorgen.arrays.out_text import last_operation
 from tensorgen.arrays.statements import (
     Let,
@@ -47,8 +31,8 @@ from tensorgen.arrays.statements import (
     operands,
 )
 from tensorgen.arrays.types import broadcast
-from tensorgen.arrays.work import count, entries
-from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.arrays.work import entries
+from tensorgen.ir.dims import ONE, ZERO, Dim, count
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.prices.thresholds import ADDED_AT_A_TIME, BLOCKS_ASKED_FOR
@@ -56,7 +40,7 @@ from tensorgen.prices.thresholds import ADDED_AT_A_TIME, BLOCKS_ASKED_FOR
 Value = Callable[[Dim], int]
 MASK = Fraction(1, 8)
 """The room of a truth value, in numbers."""
-SQUARE = Power(Fraction(2))
+SQUARE = ops.Power(Fraction(2))
 
 
 def peak(code: Code, value: Value, elided: int = 0, blocks: bool = True) -> int:
@@ -76,7 +60,6 @@ class Held:
     """What statements hold when they run one after the other."""
 
     def __init__(self, elided: int = 0, blocks: bool = True) -> None:
-        """Start with nothing."""
         self.elided, self.blocks = elided, blocks
         self.sizes: dict[str, int] = {}
         self.owner: dict[str, str] = {}
@@ -113,7 +96,7 @@ class Held:
             for name, bound in bindings(line):
                 whole = memory(bound)
                 op = whole.op
-                seen = op.name if isinstance(op, Variable) else name
+                seen = op.name if isinstance(op, ops.Variable) else name
                 self.owner[name] = name if seen == name else self.owner.get(seen, seen)
                 if seen == name:
                     self._free(name)
@@ -240,7 +223,7 @@ def _making(one: Array, value: Value, elided: int) -> int:
 
 def _made(one: Array, value: Value, elided: int) -> int:
     op = one.op
-    if isinstance(op, Add | Multiply) and one.args:
+    if isinstance(op, ops.Add | ops.Multiply) and one.args:
         return _folded(one, value, elided)
     if isinstance(op, Called):
         given = sum(_kept(arg, value) for arg in one.args)
@@ -252,7 +235,7 @@ def _made(one: Array, value: Value, elided: int) -> int:
         room = ZERO  # an operator as well
     own = sum(_kept(arg, value) for arg in one.args)
     own += value(room + once(one, _spare))
-    if isinstance(op, SumByKey):
+    if isinstance(op, ops.SumByKey):
         own += _by_entry(one.args[1:], op.shape, value)
     return max(space(one.args, value, elided), own)
 
@@ -274,21 +257,21 @@ def _spare(one: Array) -> Dim:
     """What an operation holds while it is done, beside operands and result."""
     op = one.op
     match op:
-        case TensorDot(left=left, right=right):
+        case ops.TensorDot(left=left, right=right):
             axes = zip(one.args, (left, right), strict=True)
             return sum((count(x.dims) for x, gone in axes if _turns(x, gone)), ZERO)
-        case Call(operator=name) if OPERATORS[name].helped:
+        case ops.Call(operator=name) if OPERATORS[name].helped:
             reduced = one.order < one.args[0].order
             return count(one.args[0].dims) * (2 if reduced else 1)
         case Results() if op.is_helper:
             return count(one.args[0].dims) * 2
-        case Call(operator="norm") if one.order:
+        case ops.Call(operator="norm") if one.order:
             return count(one.args[0].dims)
-        case Call(operator=name):
+        case ops.Call(operator=name):
             return count(one.dims) * OPERATORS[name].spare
-        case Bundle():
+        case ops.Bundle():
             return count(one.dims) * 2
-        case Elementwise(function=name) if ELEMENTWISE[name].numpy.startswith("_"):
+        case ops.Elementwise(function=name) if ELEMENTWISE[name].numpy.startswith("_"):
             # Most helpers compute in steps, few in place.
             return count(one.dims) * (1 if ELEMENTWISE[name].has("in_place") else 2)
         case _:
@@ -301,7 +284,7 @@ def _turns(one: Array, gone: tuple[int, ...]) -> bool:
     They have to be the first ones or the last ones of the array in memory.
     """
     order = (*range(one.order),)
-    if isinstance(one.op, Permute):
+    if isinstance(one.op, ops.Permute):
         order = one.op.axes
     axes, ends = tuple(order[k] for k in gone), len(gone)
     others = tuple(axis for k, axis in enumerate(order) if k not in gone)
@@ -319,7 +302,7 @@ def _folded(one: Array, value: Value, elided: int) -> int:
     or a number; on the right only where sides may change.
     """
     op = one.op
-    scaled = isinstance(op, Multiply) and op.coefficient != 1
+    scaled = isinstance(op, ops.Multiply) and op.coefficient != 1
     dims: tuple[Dim, ...] = ()
     free = True
     held = most = 0
@@ -348,11 +331,11 @@ def _reached(one: Array) -> list[tuple[Dim, ...]]:
     return [*accumulate((x.dims for x in one.args), lambda *both: broadcast(both))]
 
 
-def _may_swap(op: Operation, place: int) -> bool:
+def _may_swap(op: ops.Operation, place: int) -> bool:
     """Whether a part may as well stand before the others."""
-    if isinstance(op, Multiply):
+    if isinstance(op, ops.Multiply):
         return place < op.above
-    return isinstance(op, Add) and op.signs[place] > 0
+    return isinstance(op, ops.Add) and op.signs[place] > 0
 
 
 def _adapts(one: Array, count: int) -> bool:
@@ -361,7 +344,7 @@ def _adapts(one: Array, count: int) -> bool:
     An operator is done by the scalar on its left, if that is of NumPy's own kind, and
     it makes a new array.
     """
-    alone = not isinstance(one.op, Multiply) or one.op.coefficient == 1
+    alone = not isinstance(one.op, ops.Multiply) or one.op.coefficient == 1
     parts = one.args[:count]
     return all(x.weak for x in parts) or (alone and count == 1 and is_boxed(parts[0]))
 
@@ -371,12 +354,12 @@ def _is_elided(one: Array) -> bool:
 
     `np.tensordot` ends with a view in another shape, of memory that nobody else has.
     """
-    return is_fresh(one) and not isinstance(one.op, TensorDot)
+    return is_fresh(one) and not isinstance(one.op, ops.TensorDot)
 
 
 def is_fresh(one: Array) -> bool:
     """Whether an expression owns its memory, and nobody else has it."""
-    return memory(one) is one and not isinstance(one.op, Leaf)
+    return memory(one) is one and not isinstance(one.op, ops.Leaf)
 
 
 def _kept(one: Array, value: Value) -> int:
@@ -397,7 +380,7 @@ def changing(lines: Sequence[Statement]) -> set[str]:
     for line in everything(lines):
         for name, bound in bindings(line):
             op = memory(bound).op
-            shown = op.name if isinstance(op, Variable) else name
+            shown = op.name if isinstance(op, ops.Variable) else name
             owner[name] = owner.get(shown, shown)
     direct = {name for line in everything(lines) for name in changed(line)}
     moved = {owner.get(name, name) for name in direct}
@@ -405,11 +388,10 @@ def changing(lines: Sequence[Statement]) -> set[str]:
 
 
 def _shows(one: Array) -> bool:
-    """Whether an array shows the memory of its operand."""
     op = one.op
-    if isinstance(op, View):
-        return not isinstance(op, Index) or op.is_basic
-    if isinstance(op, Call):
+    if isinstance(op, ops.View):
+        return not isinstance(op, ops.Index) or op.is_basic
+    if isinstance(op, ops.Call):
         shows = OPERATORS[op.operator].view
     else:
         shows = isinstance(op, Reshape)
@@ -421,12 +403,12 @@ def _is_in_order(one: Array) -> bool:
     op = one.op
     if isinstance(op, Reshape):
         return _is_in_order(one.args[0])
-    return op.base == op.name if isinstance(op, Variable) else is_fresh(one)
+    return op.base == op.name if isinstance(op, ops.Variable) else is_fresh(one)
 
 
 def _is_gathered(one: Array) -> bool:
     """Whether windows are written out, one after the other, to have another shape."""
     part = one.args[0]
-    while isinstance(part.op, Permute):
+    while isinstance(part.op, ops.Permute):
         part = part.args[0]
-    return isinstance(part.op, Windows)
+    return isinstance(part.op, ops.Windows)

@@ -5,44 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
+from tensorgen.arrays import object_operations as objects
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.kernels import SUMS, Kernel
-from tensorgen.arrays.object_operations import (
-    Called,
-    Count,
-    Launch,
-    Made,
-    Places,
-    Reshape,
-    Results,
-    Rows,
-    Whole,
-)
-from tensorgen.arrays.operations import (
-    AsArray,
-    AsFloat,
-    Broadcast,
-    Bundle,
-    Call,
-    Clip,
-    Correlate,
-    Elementwise,
-    Eye,
-    Fill,
-    Index,
-    Listed,
-    MovingSum,
-    Operation,
-    Pad,
-    Range,
-    Size,
-    Solve,
-    SumByKey,
-    Triangle,
-    Trim,
-    Variable,
-    Windows,
-)
 from tensorgen.arrays.places import At, Part, Slice
 from tensorgen.arrays.printer import (
     call_template,
@@ -102,7 +68,7 @@ class Needs:
             if isinstance(statement, Scatter) and statement.counts:
                 self._take_dims(statement.target.dims[:1])
             if isinstance(statement, Let) and isinstance(
-                statement.value.op, Count | Rows | Whole
+                statement.value.op, objects.Count | objects.Rows | objects.Whole
             ):
                 counted.add(statement.name)
         roots = [one for line in statements for one in operands(line)]
@@ -114,63 +80,68 @@ class Needs:
         op = one.op
         self._take_dims(_dims(op))
         match op:
-            case AsFloat() | AsArray() | Eye(kind="float") | Fill(kind="float"):
+            case (
+                ops.AsFloat()
+                | ops.AsArray()
+                | ops.Eye(kind="float")
+                | ops.Fill(kind="float")
+            ):
                 self.dtype = True
-            case Listed(typed=typed):
+            case ops.Listed(typed=typed):
                 self.dtype = self.dtype or typed
-            case Range(real=real):
+            case ops.Range(real=real):
                 self.dtype = self.dtype or real
-            case Count():
+            case objects.Count():
                 self.helpers["_count"] = None
-            case Correlate():
+            case ops.Correlate():
                 self.helpers["_correlate"] = None
-            case Results(function=name) if op.is_helper:
+            case objects.Results(function=name) if op.is_helper:
                 self.helpers[name] = None
-            case Launch(kernel=kernel):
+            case objects.Launch(kernel=kernel):
                 self.kernels[kernel] = None
                 if kernel.adds:
                     self.helpers[SUMS] = None
-            case Called():
+            case objects.Called():
                 self.dtype = self.dtype or op.typed
-            case Bundle(functions=functions):
+            case ops.Bundle(functions=functions):
                 several = len(one.args) > 1
                 name = "_normal_between" if several else together(functions)
                 self.helpers[name] = None
-            case MovingSum():
+            case ops.MovingSum():
                 self.helpers["_moving_sum"] = None
-            case SumByKey():
+            case ops.SumByKey():
                 self.helpers[op.helper] = None
-            case Windows() if (name := windows(self.alias)).startswith("_"):
+            case ops.Windows() if (name := windows(self.alias)).startswith("_"):
                 self.helpers[name] = None
-            case Solve(factored=True):
+            case ops.Solve(factored=True):
                 self.helpers["_cholesky_solve"] = None
-            case Made(by=name) if name in HELPERS:
+            case objects.Made(by=name) if name in HELPERS:
                 self.helpers[name] = None
                 names = (
-                    arg.op.name for arg in one.args if isinstance(arg.op, Variable)
+                    arg.op.name for arg in one.args if isinstance(arg.op, ops.Variable)
                 )
                 self.dtype = self.dtype or "dtype" in names
-            case Index(parts=parts):
+            case ops.Index(parts=parts):
                 self._take_places(parts)
-            case Elementwise() | Call():
+            case ops.Elementwise() | ops.Call():
                 self._take_row(op, one)
 
-    def _take_row(self, op: Elementwise | Call, one: Array) -> None:
+    def _take_row(self, op: ops.Elementwise | ops.Call, one: Array) -> None:
         row = (
             ELEMENTWISE[op.function]
-            if isinstance(op, Elementwise)
+            if isinstance(op, ops.Elementwise)
             else OPERATORS[op.operator]
         )
         if row.requires:
             self.modules[row.requires] = None
         found = (
             row_template(op, one.order)
-            if isinstance(op, Elementwise)
+            if isinstance(op, ops.Elementwise)
             else call_template(op, one)
         )
         self.helpers.update(dict.fromkeys(found.helpers))
         self.dtype = self.dtype or "dtype" in found.text
-        if isinstance(op, Elementwise):
+        if isinstance(op, ops.Elementwise):
             kinds = {one.args[k].kind for k in lifted(op, one, self.alias)}
             self.dtype = self.dtype or "float" in kinds
 
@@ -187,34 +158,42 @@ class Needs:
             self.symbols.update(dict.fromkeys(dim.symbols))
 
 
-def _dims(op: Operation) -> Iterator[Dim]:
-    """Yield the sizes that an operation mentions."""
+def _dims(op: ops.Operation) -> Iterator[Dim]:
     match op:
-        case Correlate(before=before, after=after):
+        case ops.Correlate(before=before, after=after):
             yield from (before, after)
-        case MovingSum(length=length, before=before, after=after):
+        case ops.MovingSum(length=length, before=before, after=after):
             yield from (length, before, after)
-        case Size(dim=dim) | Eye(size=dim) | Clip(last=dim) | Trim(shift=dim):
+        case (
+            ops.Size(dim=dim)
+            | ops.Eye(size=dim)
+            | ops.Clip(last=dim)
+            | ops.Trim(shift=dim)
+        ):
             yield dim
-        case Windows(shape=shape) | Broadcast(shape=shape) | Fill(shape=shape):
+        case (
+            ops.Windows(shape=shape)
+            | ops.Broadcast(shape=shape)
+            | ops.Fill(shape=shape)
+        ):
             yield from shape
-        case SumByKey(shape=shape):
+        case ops.SumByKey(shape=shape):
             yield from shape
-        case Called(sizes=sizes):
+        case objects.Called(sizes=sizes):
             yield from map(Dim.symbol, sizes)
-        case Rows(width=width):
+        case objects.Rows(width=width):
             yield width
-        case Reshape(dims=shape) | Places(shape=shape):
+        case objects.Reshape(dims=shape) | objects.Places(shape=shape):
             yield from shape
-        case Call(reshapes=True):
+        case ops.Call(reshapes=True):
             yield from told_shape(op)
-        case Range(low=low, high=high):
+        case ops.Range(low=low, high=high):
             yield from (low, high)
-        case Whole(size=found):
+        case objects.Whole(size=found):
             yield from (found.of, found.by)
-        case Triangle(rows=rows, columns=columns, shift=shift):
+        case ops.Triangle(rows=rows, columns=columns, shift=shift):
             yield from (rows, columns, shift)
-        case Pad(widths=widths):
+        case ops.Pad(widths=widths):
             for pair in widths:
                 yield from pair
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from tensorgen.arrays.places import (
-    Limit,
-)
+from tensorgen.arrays.places import Limit
 from tensorgen.arrays.templates import Level, Text
 from tensorgen.ir.dims import Dim
 

@@ -5,113 +5,90 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from tensorgen.arrays import object_operations as objects
 from tensorgen.arrays.number_text import axis_argument, shape, size
-from tensorgen.arrays.object_operations import (
-    Answer,
-    AsPlaces,
-    Attribute,
-    Called,
-    Count,
-    Extent,
-    GramEntries,
-    GramPlaces,
-    Join,
-    Known,
-    Later,
-    Launch,
-    Made,
-    Member,
-    Nothing,
-    Numbered,
-    Object,
-    Pack,
-    Places,
-    Reshape,
-    Results,
-    Rows,
-    Selected,
-    Solution,
-    Times,
-    Whole,
-    ZerosLike,
-)
 from tensorgen.arrays.templates import Level, Text
 from tensorgen.ir.dims import Computed
 
 _JOINED = "concatenate", "hstack"
 _ASKED = {
-    Solution: "solve",
-    Times: "times",
-    GramEntries: "gram",
-    GramPlaces: "gram_places",
+    objects.Solution: "solve",
+    objects.Times: "times",
+    objects.GramEntries: "gram",
+    objects.GramPlaces: "gram_places",
 }
 
 
-def object_text(op: Object, args: Sequence[Text], alias: str) -> Text:
+def object_text(op: objects.Object, args: Sequence[Text], alias: str) -> Text:
     """An operation of operands, for the array module called `alias`."""
     texts = [arg.text for arg in args]
     listed = ", ".join(texts)
     match op:
-        case Attribute(name=name):
+        case objects.Attribute(name=name):
             return Text(f"self.{name}")
-        case Answer(method=method, several=several):
+        case objects.Answer(method=method, several=several):
             return Text(f"{'*' * several}self.{method}()")
-        case Nothing():
+        case objects.Nothing():
             return Text("None")
-        case Made(by=name):
+        case objects.Made(by=name):
             return Text(f"{name}({listed})")
-        case Solution() | Times() | GramEntries() | GramPlaces():
+        case (
+            objects.Solution()
+            | objects.Times()
+            | objects.GramEntries()
+            | objects.GramPlaces()
+        ):
             given = [*texts[1:], *["transposed=True"] * op.transposed]
             asked = f"{_ASKED[type(op)]}({', '.join(given)})"
             return Text(f"{args[0].at(Level.ATOM)}.{asked}")
-        case Selected():
+        case objects.Selected():
             return Text(f"{args[0].at(Level.ATOM)}.inverse_at({texts[1]}, {texts[2]})")
-        case Known(name=name):
+        case objects.Known(name=name):
             return Text(f"{args[0].at(Level.ATOM)}.{name}")
-        case Pack(listed=as_list):
+        case objects.Pack(listed=as_list):
             return Text(
                 f"[{listed}]" if as_list else f"({listed}{',' * (len(args) == 1)})"
             )
-        case Results():
+        case objects.Results():
             return Text(f"{_function(op, alias)}({listed}{_along(op)})")
-        case Launch(kernel=kernel):
+        case objects.Launch(kernel=kernel):
             return Text(f"{kernel.name}({listed}{_along(op)})")
-        case Called(function=name, sizes=sizes, typed=typed):
+        case objects.Called(function=name, sizes=sizes, typed=typed):
             return Text(f"{name}({', '.join([*texts, *sizes, *['dtype'] * typed])})")
-        case Member(place=place):
+        case objects.Member(place=place):
             return Text(f"{args[0].at(Level.ATOM)}[{place}]")
-        case Numbered(keys=keys):
+        case objects.Numbered(keys=keys):
             pairs = zip(keys, texts, strict=True)
             return Text(f"{{{', '.join(f'{key}: {text}' for key, text in pairs)}}}")
-        case Later():
+        case objects.Later():
             return Text(f"lambda: {listed}", Level.COMPARE)
-        case Join(dims=dims):
+        case objects.Join(dims=dims):
             return Text(f"{alias}.{_JOINED[len(dims) > 1]}([{listed}])")
-        case Extent(axis=axis):
+        case objects.Extent(axis=axis):
             return Text(f"{args[0].at(Level.ATOM)}.shape[{axis}]")
-        case Count():
+        case objects.Count():
             return Text(f"_count({', '.join(f'{name}={name}' for name in texts)})")
-        case Whole(size=found):
+        case objects.Whole(size=found):
             return _computed(found)
-        case Rows(entries=entries, width=width):
+        case objects.Rows(entries=entries, width=width):
             return Text(f"{entries} // ({size(width + 1).text}) + 1", Level.SUM)
-        case Reshape(dims=dims):
+        case objects.Reshape(dims=dims):
             return Text(f"{alias}.reshape({listed}, {shape(dims)})")
-        case ZerosLike():
+        case objects.ZerosLike():
             return Text(f"{alias}.zeros_like({listed})")
-        case Places(shape=sizes):
+        case objects.Places(shape=sizes):
             return Text(f"{alias}.indices({shape(sizes)}).reshape({len(sizes)}, -1)")
-        case AsPlaces():
+        case objects.AsPlaces():
             return Text(f"{args[0].at(Level.ATOM)}.astype(int)")
         case _:
             assert_never(op)
 
 
-def _function(op: Results, alias: str) -> str:
+def _function(op: objects.Results, alias: str) -> str:
     return op.function if op.is_helper else f"{alias}.{op.function}"
 
 
-def _along(op: Results | Launch) -> str:
+def _along(op: objects.Results | objects.Launch) -> str:
     return f", {axis_argument(op.axes)}" if op.axes else ""
 
 

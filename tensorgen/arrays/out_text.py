@@ -6,36 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, array
-from tensorgen.arrays.operations import (
-    Accumulate,
-    Add,
-    AsFloat,
-    Bundle,
-    Call,
-    Compare,
-    Conjunction,
-    Contraction,
-    Correlate,
-    Einsum,
-    Elementwise,
-    Entrywise,
-    FloatPower,
-    InnerProduct,
-    MatMul,
-    MovingSum,
-    Multiply,
-    Number,
-    Operation,
-    Outer,
-    Power,
-    Python,
-    Reduce,
-    Solve,
-    SumByKey,
-    TensorDot,
-    Trace,
-)
 from tensorgen.arrays.printer import Printer, row_template
 from tensorgen.arrays.templates import Text, template
 
@@ -48,9 +20,9 @@ def last_operation(one: Array) -> Last | None:
     It is a template whose last place is the memory.
     """
     op = one.op
-    if isinstance(op, Entrywise):
+    if isinstance(op, ops.Entrywise):
         return _entrywise(op, one.args)
-    return _contraction(op, one.args) if isinstance(op, Contraction) else None
+    return _contraction(op, one.args) if isinstance(op, ops.Contraction) else None
 
 
 def filling(printer: Printer, one: Array, memory: str) -> str:
@@ -66,33 +38,40 @@ def filling(printer: Printer, one: Array, memory: str) -> str:
     return template(text).fill(printer.alias, written).text
 
 
-def _entrywise(op: Entrywise, args: tuple[Array, ...]) -> Last | None:
+def _entrywise(op: ops.Entrywise, args: tuple[Array, ...]) -> Last | None:
     match op:
-        case Multiply(above=above) if len(args) > 1:
+        case ops.Multiply(above=above) if len(args) > 1:
             over = above < len(args)  # what stands below comes last
             rest = replace(op, above=above if over else above - 1)
             return _pair("divide" if over else "multiply", rest, args)
-        case Multiply(coefficient=coefficient, above=above):
-            number = array(Number(coefficient))
+        case ops.Multiply(coefficient=coefficient, above=above):
+            number = array(ops.Number(coefficient))
             return _two("multiply" if above else "divide", number, *args)
-        case Add(signs=signs):
+        case ops.Add(signs=signs):
             name = "add" if signs[-1] > 0 else "subtract"
-            return _pair(name, Add(signs[:-1]), args)
-        case Power(exponent=Fraction(numerator=2, denominator=1)):
+            return _pair(name, ops.Add(signs[:-1]), args)
+        case ops.Power(exponent=Fraction(numerator=2, denominator=1)):
             return "np.square({0}, out={1})", args
-        case Power(exponent=exponent):
-            return _two("power", *args, array(Number(exponent)))
-        case Elementwise(function=name):
+        case ops.Power(exponent=exponent):
+            return _two("power", *args, array(ops.Number(exponent)))
+        case ops.Elementwise(function=name):
             row = row_template(op, 0)
             fits = row.is_call and name != "where"
             return (f"{row.text[:-1]}, out={{{len(args)}}})", args) if fits else None
-        case Bundle() | Conjunction() | Compare() | AsFloat() | Python() | FloatPower():
+        case (
+            ops.Bundle()
+            | ops.Conjunction()
+            | ops.Compare()
+            | ops.AsFloat()
+            | ops.Python()
+            | ops.FloatPower()
+        ):
             return None
         case _:
             assert_never(op)
 
 
-def _pair(name: str, rest: Operation, args: tuple[Array, ...]) -> Last:
+def _pair(name: str, rest: ops.Operation, args: tuple[Array, ...]) -> Last:
     """An operation with the last operand, of all others put together."""
     # `x / y` has the operation of `x` alone: numbers of operands tell them apart.
     alone = len(args) == 2 and rest in _ALONE
@@ -100,24 +79,30 @@ def _pair(name: str, rest: Operation, args: tuple[Array, ...]) -> Last:
     return _two(name, first, args[-1])
 
 
-_ALONE = (Multiply(Fraction(1), 1), Add((1,)))
+_ALONE = (ops.Multiply(Fraction(1), 1), ops.Add((1,)))
 
 
 def _two(name: str, *operands: Array) -> Last:
     return f"np.{name}({{0}}, {{1}}, out={{2}})", operands
 
 
-def _contraction(op: Contraction, args: tuple[Array, ...]) -> Last | None:
+def _contraction(op: ops.Contraction, args: tuple[Array, ...]) -> Last | None:
     match op:
-        case MatMul():
+        case ops.MatMul():
             return _two("matmul", *args)
-        case Outer():
+        case ops.Outer():
             return _two("outer", *args)
-        case InnerProduct() | TensorDot() | Einsum() | Trace() | Reduce():
+        case (
+            ops.InnerProduct()
+            | ops.TensorDot()
+            | ops.Einsum()
+            | ops.Trace()
+            | ops.Reduce()
+        ):
             return None
-        case Accumulate() | MovingSum() | Correlate() | SumByKey():
+        case ops.Accumulate() | ops.MovingSum() | ops.Correlate() | ops.SumByKey():
             return None
-        case Solve() | Call():
+        case ops.Solve() | ops.Call():
             return None
         case _:
             assert_never(op)

@@ -26,17 +26,12 @@ from tensorgen.arrays.statements import (
     Release,
     Statement,
     bindings,
+    bound_names,
     everything,
     operands,
 )
-from tensorgen.arrays.units import (
-    changed_to,
-    returning,
-    takes,
-)
-from tensorgen.prices.thresholds import (
-    MOST_OUTPUTS,
-)
+from tensorgen.arrays.units import changed_to, returning, takes
+from tensorgen.prices.thresholds import MOST_OUTPUTS
 
 
 @dataclass(frozen=True)
@@ -139,7 +134,6 @@ class Outlining:
         inputs: Sequence[str],
         led: Sequence[Sequence[str]],
     ) -> None:
-        """Begin with the levels."""
         self.forms, self.levels, self.inputs, self.led = forms, levels, inputs, led
         self.taken = {*inputs, *forms.cut.owner}
         needs = [set[int]().union(*(forms.every[x] for x in own)) for own in led]
@@ -277,7 +271,6 @@ def _parts_of(code: Code, outputs: Sequence[str], held: str) -> dict[Array, Arra
 
 
 def _are_sizes(names: Iterable[str], code: Code) -> bool:
-    """Whether one of some names is mentioned as a size."""
     mentioned = Needs(code.statements, code.returns).symbols
     counted = {x for line in everything(code.statements) for x in Needs([line]).symbols}
     return not {*mentioned, *counted}.isdisjoint(names)
@@ -285,7 +278,7 @@ def _are_sizes(names: Iterable[str], code: Code) -> bool:
 
 def _made_by(code: Code) -> tuple[Array, ...]:
     """What code returns that is not at hand for who calls it."""
-    own = {x for line in code.statements for x, _ in bindings(line)}
+    own = {*bound_names(code.statements)}
     return tuple(
         one
         for one in code.returns

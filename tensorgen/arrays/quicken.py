@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.arrays import Array, array, rewriting
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Bundle, Elementwise
 from tensorgen.arrays.speed import Speed
@@ -21,18 +21,14 @@ SLOW = ("softplus", "log_sigmoid")
 
 def quickened(code: Code, speed: Speed) -> Code:
     """Return code without slow functions of what is large at the sizes of `speed`."""
-    known: dict[Array, Array] = {}
 
-    def quick(one: Array) -> Array:
-        if one not in known:
-            args = tuple(map(quick, one.args))
-            op = one.op
-            slow = isinstance(op, Elementwise) and op.function in SLOW
-            if slow and speed.entries(one.dims) >= QUICKENED:
-                assert isinstance(op, Elementwise)
-                op = Bundle((op.function,))
-            known[one] = one if (op, args) == (one.op, one.args) else array(op, *args)
-        return known[one]
+    @rewriting
+    def quick(one: Array, found: Array) -> Array:
+        slow = isinstance(one.op, Elementwise) and one.op.function in SLOW
+        if slow and speed.entries(one.dims) >= QUICKENED:
+            assert isinstance(one.op, Elementwise)
+            return array(Bundle((one.op.function,)), *found.args)
+        return found
 
     lines = tuple(
         line if isinstance(line, Loop) else rebuilt(line, quick)

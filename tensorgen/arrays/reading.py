@@ -5,14 +5,7 @@ from __future__ import annotations
 import re
 
 from tensorgen.arrays.arrays import Array
-from tensorgen.arrays.operations import (
-    Add,
-    Expand,
-    Index,
-    Multiply,
-    Permute,
-    Variable,
-)
+from tensorgen.arrays.operations import Add, Expand, Index, Multiply, Permute, Variable
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.templates import Level
 

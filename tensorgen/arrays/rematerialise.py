@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import memory
-from tensorgen.arrays.operations import (
-    Add,
-    Index,
-    Leaf,
-    Multiply,
-    Outer,
-    Variable,
-    View,
-)
 from tensorgen.arrays.places import WHOLE
 from tensorgen.arrays.statements import (
     Let,
@@ -63,7 +55,7 @@ def made_again(
     return Code(tuple(lines), code.returns, code.refusals)
 
 
-_PASSES = (Add, Multiply, Outer, View, Leaf)
+_PASSES = (ops.Add, ops.Multiply, ops.Outer, ops.View, ops.Leaf)
 
 
 def used_up(code: Code, is_large: Asked, kept: Collection[str]) -> Code:
@@ -89,7 +81,7 @@ def used_up(code: Code, is_large: Asked, kept: Collection[str]) -> Code:
             term, scale = _scaled(line.value, is_large)
             alike = term.dims == line.value.dims
             if alike and term in free and term not in below([scale]):
-                whole = Index((WHOLE,) * term.order, term.dims)
+                whole = ops.Index((WHOLE,) * term.order, term.dims)
                 lines.append(replace(line, value=term))
                 line = Store(term, whole, (), "*=", scale)
         lines.append(line)
@@ -100,7 +92,7 @@ def used_up(code: Code, is_large: Asked, kept: Collection[str]) -> Code:
 def _scaled(one: Array, is_large: Asked) -> tuple[Array, Array]:
     """The one large factor of a product and all others; twice the same if none is."""
     op, parts = one.op, one.args
-    if not isinstance(op, Multiply) or len(parts) > op.above:
+    if not isinstance(op, ops.Multiply) or len(parts) > op.above:
         return one, one
     large = [part for part in parts if is_large(part)]
     rest = [part for part in parts if not is_large(part)]
@@ -108,12 +100,12 @@ def _scaled(one: Array, is_large: Asked) -> tuple[Array, Array]:
         return one, one
     term, inner = _scaled(large[0], is_large)
     rest += [inner] * (inner is not term)
-    return term, array(Multiply(op.coefficient, len(rest)), *rest)
+    return term, array(ops.Multiply(op.coefficient, len(rest)), *rest)
 
 
 def _variables(arrays: Sequence[Array]) -> list[Array]:
-    return [one for one in below(arrays) if isinstance(one.op, Variable)]
+    return [one for one in below(arrays) if isinstance(one.op, ops.Variable)]
 
 
 def _name(one: Array) -> str:
-    return one.op.name if isinstance(one.op, Variable) else ""
+    return one.op.name if isinstance(one.op, ops.Variable) else ""

@@ -12,7 +12,7 @@ from tensorgen.arrays.as_good import is_as_good, price_of
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.outline import Piece, kept_to_the_end
-from tensorgen.arrays.statements import bindings
+from tensorgen.arrays.statements import bound_names
 from tensorgen.arrays.units import (
     Expansion,
     Units,
@@ -50,7 +50,7 @@ def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:
             del again[unit]
             twice += len(cut.units[unit])
     rest = Code(lines, code.returns, code.refusals)
-    local = {x for line in lines for x, _ in bindings(line)}
+    local = {*bound_names(lines)}
     if len(code.statements) - len(lines) <= CALLS_SAVED + twice or (
         not piece.held and not local.isdisjoint(piece.outputs)
     ):

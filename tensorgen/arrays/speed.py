@@ -8,23 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.object_operations import Results
-from tensorgen.arrays.operations import (
-    Add,
-    Bundle,
-    Call,
-    Compare,
-    Contraction,
-    Elementwise,
-    Entrywise,
-    Index,
-    Multiply,
-    Power,
-    SumByKey,
-)
-from tensorgen.arrays.work import count, entries, steps
-from tensorgen.ir.dims import Dim
+from tensorgen.arrays.work import entries, steps
+from tensorgen.ir.dims import Dim, count
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.prices import price_table
 from tensorgen.prices.price_table import (
@@ -52,7 +40,6 @@ class Speed:
     """
 
     def __init__(self, sizes: Mapping[str, int], backend: Backend = NUMPY) -> None:
-        """Know some sizes, and whose prices count."""
         self.sizes, self.price = sizes, backend
 
     def knows(self, *dims: Dim) -> bool:
@@ -71,31 +58,31 @@ class Speed:
         """The time of an operation whose operands and result are at hand."""
         op, size, price = one.op, self.entries(one.dims), self.price
         match op:
-            case Add() | Multiply() | Compare():
+            case ops.Add() | ops.Multiply() | ops.Compare():
                 return price(ENTRY) * size * max(len(one.args) - 1, 1)
-            case Power(exponent=exponent):
+            case ops.Power(exponent=exponent):
                 return price(price_table.of_power(exponent)) * size
-            case Index(taken=0):
+            case ops.Index(taken=0):
                 rows = size / max(self.entries(one.args[0].dims[1:]), 1)
                 return price(GATHERED) * rows + price(ENTRY) * size
-            case Index(is_basic=False):
+            case ops.Index(is_basic=False):
                 return price(GATHERED) * size
-            case SumByKey():
+            case ops.SumByKey():
                 return price(SCATTERED) * self.entries(one.args[0].dims)
-            case Elementwise(function=name):
+            case ops.Elementwise(function=name):
                 return price(price_table.of_function(name)) * size
-            case Call(operator=name) if OPERATORS[name].helped:
+            case ops.Call(operator=name) if OPERATORS[name].helped:
                 return price(SHARE) * self.entries(one.args[0].dims)
             case Results(shapes=shapes) if op.is_helper:
                 own = price(SHARE) + price(SELECTION) * (len(shapes) - 1)
                 return own * self.entries(one.args[0].dims)
-            case Bundle(functions=functions):
+            case ops.Bundle(functions=functions):
                 own = sum(price(x) for x in price_table.of_bundle(functions))
                 return own * size
-        if isinstance(op, Entrywise):
+        if isinstance(op, ops.Entrywise):
             return price(ENTRY) * size
         total = steps(one)
-        if not (isinstance(op, Contraction) and self.knows(total)):
+        if not (isinstance(op, ops.Contraction) and self.knows(total)):
             return 0.0
         return price(MULTIPLY_ADD) / MULTIPLY_ADD.flops * total.value(self.sizes)
 
@@ -105,9 +92,13 @@ class Speed:
         if not self.knows(made) or made.value(self.sizes) < CACHED:
             return 0.0
         # Sums and products of several make an array each time.
-        times = max(len(one.args) - 1, 1) if isinstance(one.op, Add | Multiply) else 1
-        if isinstance(one.op, Bundle):  # and so does a helper in each of its steps
+        times = (
+            max(len(one.args) - 1, 1)
+            if isinstance(one.op, ops.Add | ops.Multiply)
+            else 1
+        )
+        if isinstance(one.op, ops.Bundle):  # and so does a helper in each of its steps
             times = STEPS_OF_A_BUNDLE
-        if isinstance(one.op, Call) and OPERATORS[one.op.operator].helped:
+        if isinstance(one.op, ops.Call) and OPERATORS[one.op.operator].helped:
             times = STEPS_OF_A_SHARE
         return self.price(STORED) * made.value(self.sizes) * times

@@ -12,14 +12,8 @@ from tensorgen.arrays.number_text import limit, size
 from tensorgen.arrays.object_operations import Pack
 from tensorgen.arrays.operations import Index, Number, Variable
 from tensorgen.arrays.out_text import filling
-from tensorgen.arrays.places import (
-    At,
-    Entries,
-    Mark,
-    Part,
-    Slice,
-)
-from tensorgen.arrays.printer import Printer, joined
+from tensorgen.arrays.places import Part, Slice
+from tensorgen.arrays.printer import Printer, joined, place_text
 from tensorgen.arrays.statements import (
     Blocks,
     Let,
@@ -69,7 +63,6 @@ def _row(printer: Printer, row: Sequence[Statement]) -> str:
 
 
 def _stored_at(printer: Printer, store: Store) -> str:
-    """Where a value is stored."""
     places = [printer.written(x) for x in store.places]
     brackets = joined(printer.places(store.at, places))
     left = printer.text(store.target)
@@ -155,7 +148,6 @@ def _spelled(loop: Loop, blocks: Blocks) -> list[str]:
 def _block(
     head: str, printer: Printer, body: Sequence[Statement], first: Sequence[str] = ()
 ) -> str:
-    """Statements behind a head, indented."""
     texts = [*first, *statement_texts(printer, body)]
     rows = [row for text in texts for row in text.split("\n")]
     return "\n    ".join([f"{head}:", *rows])
@@ -172,19 +164,11 @@ def _index(at: Index, entries: Sequence[Text]) -> str:
 
 def _as_object(part: Part, entries: Iterator[Text]) -> str:
     match part:
-        case Slice(held=str(name)):
-            return name
-        case Slice(start=start, stop=stop, step=step):
+        case Slice(held=None, start=start, stop=stop, step=step):
             low, high = ("None" if x is None else limit(x) for x in (start, stop))
             if step != 1:
                 return f"slice({low}, {high}, {step})"
             whole = start is None and stop is None
             return "slice(None)" if whole else f"slice({low}, {high})"
-        case At(limit=position):
-            return limit(position)
-        case Entries():
-            return next(entries).text
-        case Mark(text=text):
-            return text
         case _:
-            assert_never(part)
+            return place_text(part, entries)

@@ -209,6 +209,11 @@ def _targets(statement: Statement) -> tuple[Array, ...]:
             assert_never(statement)
 
 
+def bound_names(statements: Iterable[Statement]) -> list[str]:
+    """The names that some statements bind; not those inside of them."""
+    return [name for line in statements for name, _ in bindings(line)]
+
+
 def bindings(statement: Statement) -> tuple[tuple[str, Array], ...]:
     """The names that a statement binds, and to what; not those inside of it."""
     match statement:

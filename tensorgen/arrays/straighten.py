@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tensorgen.arrays.arrays import Array, array
-from tensorgen.arrays.code import Code
+from tensorgen.arrays.arrays import Array, array, rewriting
+from tensorgen.arrays.code import Code, changed_by
 from tensorgen.arrays.gather_once import had_once
 from tensorgen.arrays.operations import Copy, Entrywise, Permute
 from tensorgen.arrays.speed import Speed
-from tensorgen.arrays.statements import rebuilt
 from tensorgen.prices.thresholds import GAIN_OF_A_COPY
 
 
@@ -25,21 +24,16 @@ def straightened(code: Code, speed: Speed, again: Callable[[str], str]) -> Code:
 
     What is copied repeatedly is copied once, under a name from `again`.
     """
-    known: dict[Array, Array] = {}
     copies: set[Array] = set()
 
-    def straight(one: Array) -> Array:
-        if one not in known:
-            args = tuple(map(straight, one.args))
-            if isinstance(one.op, Entrywise):
-                rows = tuple(_along_rows(arg, one.order, speed) for arg in args)
-                copies.update(x for x in rows if x not in args)
-                args = rows
-            known[one] = one if args == one.args else array(one.op, *args)
-        return known[one]
+    def straight(one: Array, found: Array) -> Array:
+        if not isinstance(one.op, Entrywise):
+            return found
+        rows = tuple(_along_rows(arg, one.order, speed) for arg in found.args)
+        copies.update(x for x in rows if x not in found.args)
+        return found if rows == found.args else array(one.op, *rows)
 
-    statements = tuple(rebuilt(line, straight) for line in code.statements)
-    found = Code(statements, tuple(map(straight, code.returns)), code.refusals)
+    found = changed_by(code, rewriting(straight))
     return had_once(found, again, copies.__contains__) if copies else found
 
 

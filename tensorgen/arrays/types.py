@@ -3,129 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, assert_never
+from typing import TYPE_CHECKING, assert_never
 
-from tensorgen.arrays.object_operations import (
-    Answer,
-    AsPlaces,
-    Attribute,
-    Called,
-    Count,
-    Extent,
-    GramEntries,
-    GramPlaces,
-    Join,
-    Known,
-    Later,
-    Launch,
-    Made,
-    Member,
-    Nothing,
-    Numbered,
-    Object,
-    Pack,
-    Places,
-    Reshape,
-    Results,
-    Rows,
-    Selected,
-    Solution,
-    Times,
-    Whole,
-    ZerosLike,
-)
-from tensorgen.arrays.operations import (
-    Accumulate,
-    Add,
-    AsArray,
-    AsFloat,
-    Broadcast,
-    Bundle,
-    Call,
-    Clip,
-    Compare,
-    Concatenate,
-    Conjunction,
-    Constant,
-    Contraction,
-    Copy,
-    Correlate,
-    Diag,
-    Diagonal,
-    Einsum,
-    Elementwise,
-    Entrywise,
-    Expand,
-    Eye,
-    Fill,
-    FloatPower,
-    Index,
-    InnerProduct,
-    Kind,
-    Leaf,
-    Listed,
-    Making,
-    MatMul,
-    MovingSum,
-    Multiply,
-    Number,
-    Operation,
-    Outer,
-    Pad,
-    Permute,
-    Power,
-    Python,
-    Range,
-    Reduce,
-    Size,
-    Solve,
-    SumByKey,
-    TensorDot,
-    Trace,
-    Triangle,
-    Trim,
-    Truth,
-    Unbox,
-    Variable,
-    View,
-    Windows,
-)
+from tensorgen.arrays import object_operations as objects
+from tensorgen.arrays import operations as ops
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 
-
-class Typed(Protocol):
-    """An array, as far as the type of what is made of it goes."""
-
-    @property
-    def dims(self) -> tuple[Dim, ...]:
-        """The size of each axis."""
-        ...
-
-    @property
-    def kind(self) -> Kind:
-        """What the entries are."""
-        ...
-
-    @property
-    def weak(self) -> bool:
-        """Whether it is a Python number."""
-        ...
+if TYPE_CHECKING:
+    from tensorgen.arrays.arrays import Array
 
 
-def dims_of(op: Operation, args: Sequence[Typed]) -> tuple[Dim, ...]:
+def dims_of(op: ops.Operation, args: Sequence[Array]) -> tuple[Dim, ...]:
     """The size of each axis, 1 where it is there to broadcast."""
-    if isinstance(op, Object):
+    if isinstance(op, objects.Object):
         return op.dims
-    if isinstance(op, Leaf | Making):
+    if isinstance(op, ops.Leaf | ops.Making):
         return _new(op, args)
-    if isinstance(op, View):
+    if isinstance(op, ops.View):
         return _seen(op, args[0].dims)
     shapes = [arg.dims for arg in args]
-    if isinstance(op, Contraction):
+    if isinstance(op, ops.Contraction):
         return _contracted(op, shapes)
-    return () if isinstance(op, Python | FloatPower) else broadcast(shapes)
+    return () if isinstance(op, ops.Python | ops.FloatPower) else broadcast(shapes)
 
 
 def broadcast(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
@@ -138,46 +39,53 @@ def broadcast(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
     return tuple(found)
 
 
-def _new(op: Leaf | Making, args: Sequence[Typed]) -> tuple[Dim, ...]:
+def _new(op: ops.Leaf | ops.Making, args: Sequence[Array]) -> tuple[Dim, ...]:
     match op:
-        case Variable(dims=dims) | Fill(shape=dims) | Listed(shape=dims):
+        case ops.Variable(dims=dims) | ops.Fill(shape=dims) | ops.Listed(shape=dims):
             return dims
-        case Number() | Truth() | Constant() | Size() | AsArray() | Unbox():
+        case (
+            ops.Number()
+            | ops.Truth()
+            | ops.Constant()
+            | ops.Size()
+            | ops.AsArray()
+            | ops.Unbox()
+        ):
             return ()
-        case Range(low=low, high=high):
+        case ops.Range(low=low, high=high):
             return (high - low,)
-        case Eye(size=size):
+        case ops.Eye(size=size):
             return (size, size)
-        case Triangle(rows=rows, columns=columns):
+        case ops.Triangle(rows=rows, columns=columns):
             return (rows, columns)
-        case Diag():
+        case ops.Diag():
             return args[0].dims * 2
-        case Pad(widths=widths):
+        case ops.Pad(widths=widths):
             pairs = zip(args[0].dims, widths, strict=True)
             return tuple(dim + first + last for dim, (first, last) in pairs)
-        case Concatenate(axis=axis):
+        case ops.Concatenate(axis=axis):
             first = args[0].dims
             length = sum((arg.dims[axis] for arg in args), ZERO)
             return (*first[:axis], length, *first[axis + 1 :])
-        case Trim() | Clip() | Copy():
+        case ops.Trim() | ops.Clip() | ops.Copy():
             return args[0].dims
         case _:
             assert_never(op)
 
 
-def _seen(op: View, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+def _seen(op: ops.View, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
     match op:
-        case Permute(axes=axes):
+        case ops.Permute(axes=axes):
             return tuple(dims[a] for a in axes)
-        case Expand(old=old):
+        case ops.Expand(old=old):
             own = iter(dims)
             return tuple(next(own) if kept else ONE for kept in old)
-        case Diagonal(first=a, second=b):
+        case ops.Diagonal(first=a, second=b):
             rest = [dim for k, dim in enumerate(dims) if k not in (a, b)]
             return (*rest, dims[a])
-        case Index(dims=found) | Broadcast(shape=found):
+        case ops.Index(dims=found) | ops.Broadcast(shape=found):
             return found
-        case Windows(shape=shape, axes=axes):
+        case ops.Windows(shape=shape, axes=axes):
             lengths = dict(zip(axes, shape, strict=True))
             numbers = (
                 dim - lengths[k] + 1 if k in lengths else dim
@@ -188,125 +96,151 @@ def _seen(op: View, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
             assert_never(op)
 
 
-def _contracted(op: Contraction, shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+def _contracted(
+    op: ops.Contraction, shapes: Sequence[tuple[Dim, ...]]
+) -> tuple[Dim, ...]:
     match op:
-        case MatMul() | Solve():
+        case ops.MatMul() | ops.Solve():
             left, right = shapes
-            if isinstance(op, Solve):  # A (..., n, n) and b
+            if isinstance(op, ops.Solve):  # A (..., n, n) and b
                 left = left if len(right) > 1 else left[-2:]
             if len(left) == 1 or len(right) == 1:
                 return (*left[:-1], *right[:-2], *right[-1:] * (len(right) > 1))
             lead = broadcast([left[:-2], right[:-2]])
             return (*lead, left[-2], right[-1])
-        case Outer():
+        case ops.Outer():
             return shapes[0] + shapes[1]
-        case InnerProduct() | Trace():
+        case ops.InnerProduct() | ops.Trace():
             return ()
-        case TensorDot(left=gone, right=away):
+        case ops.TensorDot(left=gone, right=away):
             first = [dim for k, dim in enumerate(shapes[0]) if k not in gone]
             return (*first, *(d for k, d in enumerate(shapes[1]) if k not in away))
-        case Einsum(labels=labels, kept=kept):
+        case ops.Einsum(labels=labels, kept=kept):
             pairs = zip(labels, shapes, strict=True)
             sizes = {x: d for xs, ds in pairs for x, d in zip(xs, ds, strict=True)}
             return tuple(sizes[x] for x in kept)
-        case Reduce(axes=axes):
+        case ops.Reduce(axes=axes):
             return tuple(dim for k, dim in enumerate(shapes[0]) if k not in axes)
-        case Accumulate():
+        case ops.Accumulate():
             return shapes[0]
-        case MovingSum(length=length, axis=axis, before=before, after=after):
+        case ops.MovingSum(length=length, axis=axis, before=before, after=after):
             own = shapes[0]
             number = before + own[axis] + after - length + 1
             return (*own[:axis], number, *own[axis + 1 :])
-        case Correlate(before=before, after=after):
+        case ops.Correlate(before=before, after=after):
             (size,), (length,) = shapes
             return (before + size + after - length + 1,)
-        case SumByKey(shape=dims) | Call(dims=dims):
+        case ops.SumByKey(shape=dims) | ops.Call(dims=dims):
             return dims
         case _:
             assert_never(op)
 
 
-def kind_of(op: Operation, args: Sequence[Typed]) -> Kind:
+def kind_of(op: ops.Operation, args: Sequence[Array]) -> ops.Kind:
     """What the entries are."""
-    if isinstance(op, View):
+    if isinstance(op, ops.View):
         return args[0].kind
-    if isinstance(op, Contraction):
-        row = OPERATORS[op.operator] if isinstance(op, Call) else None
+    if isinstance(op, ops.Contraction):
+        row = OPERATORS[op.operator] if isinstance(op, ops.Call) else None
         if row is not None and row.places:
             return "int"
         return "bool" if row is not None and row.boolean else "float"
-    if isinstance(op, Entrywise):
+    if isinstance(op, ops.Entrywise):
         return _combined(op, args)
     match op:
-        case Variable() | Fill() | Eye():
+        case ops.Variable() | ops.Fill() | ops.Eye():
             return op.kind
-        case Truth() | Triangle():
+        case ops.Truth() | ops.Triangle():
             return "bool"
-        case Clip() | Places() | AsPlaces():
+        case ops.Clip() | objects.Places() | objects.AsPlaces():
             return "int"
-        case Range(real=real):
+        case ops.Range(real=real):
             return "float" if real else "int"
-        case Trim() | Pad() | Unbox() | Copy() | Reshape() | ZerosLike():
+        case (
+            ops.Trim()
+            | ops.Pad()
+            | ops.Unbox()
+            | ops.Copy()
+            | objects.Reshape()
+            | objects.ZerosLike()
+        ):
             return args[0].kind
         case (
-            Number()
-            | Constant()
-            | Size()
-            | Diag()
-            | AsArray()
-            | Concatenate()
-            | Listed()
+            ops.Number()
+            | ops.Constant()
+            | ops.Size()
+            | ops.Diag()
+            | ops.AsArray()
+            | ops.Concatenate()
+            | ops.Listed()
         ):
-            return "float"
-        case Attribute() | Answer() | Nothing() | Made() | Pack() | Numbered():
-            return "float"
-        case Solution() | Selected() | Times() | GramEntries() | Known():
             return "float"
         case (
-            GramPlaces()
-            | Later()
-            | Join()
-            | Extent()
-            | Count()
-            | Rows()
-            | Results()
-            | Launch()
-            | Called()
-            | Member()
+            objects.Attribute()
+            | objects.Answer()
+            | objects.Nothing()
+            | objects.Made()
+            | objects.Pack()
+            | objects.Numbered()
         ):
             return "float"
-        case Whole():
+        case (
+            objects.Solution()
+            | objects.Selected()
+            | objects.Times()
+            | objects.GramEntries()
+            | objects.Known()
+        ):
+            return "float"
+        case (
+            objects.GramPlaces()
+            | objects.Later()
+            | objects.Join()
+            | objects.Extent()
+            | objects.Count()
+            | objects.Rows()
+            | objects.Results()
+            | objects.Launch()
+            | objects.Called()
+            | objects.Member()
+        ):
+            return "float"
+        case objects.Whole():
             return "int"
         case _:
             assert_never(op)
 
 
-def _combined(op: Entrywise, args: Sequence[Typed]) -> Kind:
+def _combined(op: ops.Entrywise, args: Sequence[Array]) -> ops.Kind:
     match op:
-        case Conjunction() | Compare():
+        case ops.Conjunction() | ops.Compare():
             return "bool"
-        case Multiply() | Add():
+        case ops.Multiply() | ops.Add():
             strong = {arg.kind for arg in args if not arg.weak}
             return "int" if strong == {"int"} else "float"
-        case Elementwise(function=name):
+        case ops.Elementwise(function=name):
             if ELEMENTWISE[name].boolean:
                 return "bool"
             chosen = {arg.kind for arg in args[1:] if not arg.weak}
             return "int" if name == "where" and chosen <= {"int"} else "float"
-        case Bundle() | Power() | AsFloat() | Python() | FloatPower():
+        case (
+            ops.Bundle() | ops.Power() | ops.AsFloat() | ops.Python() | ops.FloatPower()
+        ):
             return "float"
         case _:
             assert_never(op)
 
 
-def weak(op: Operation, args: Sequence[Typed]) -> bool:
+def weak(op: ops.Operation, args: Sequence[Array]) -> bool:
     """Whether it is a Python number."""
     match op:
-        case Number() | Truth() | Constant() | Size() | Python():
+        case ops.Number() | ops.Truth() | ops.Constant() | ops.Size() | ops.Python():
             return True
-        case Multiply() | Add() | Power() | Conjunction() | Compare():
+        case (
+            ops.Multiply() | ops.Add() | ops.Power() | ops.Conjunction() | ops.Compare()
+        ):
             return all(arg.weak for arg in args)
-        case Elementwise(function=name):
+        case ops.Elementwise(function=name):
             plain = ELEMENTWISE[name].boolean or name == "pow"
             return plain and all(arg.weak for arg in args)
         case _:  # NumPy's functions make arrays, or scalars of its own

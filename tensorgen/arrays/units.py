@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import Array, below, replacing, variable
 from tensorgen.arrays.bundle import alone
-from tensorgen.arrays.code import Code
+from tensorgen.arrays.code import Code, changed_by
 from tensorgen.arrays.memory import memory
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.operations import Index, Multiply, Power, Variable
@@ -18,6 +18,7 @@ from tensorgen.arrays.statements import (
     Statement,
     Unpack,
     bindings,
+    bound_names,
     changed,
     everything,
     operands,
@@ -85,15 +86,12 @@ class Units:
         return all(
             self.units[own][-1] < min(self.units[k])
             or self.units[own][-1]
-            < next(x for x in self.units[k] if self._uses(x, own))
+            < next(x for x in self.units[k] if own in self.read([x]))
             for k, unit in enumerate(self.units)
             if unit
             for own in self.read(unit)
             if own != k
         )
-
-    def _uses(self, place: int, own: int) -> bool:
-        return own in self.read([place])
 
     def read(self, places: Iterable[int]) -> set[int]:
         """The units that statements read."""
@@ -146,7 +144,7 @@ class Units:
     def bound(self, unit: int) -> tuple[str, ...]:
         """The names that a unit binds, in order."""
         lines = (self.lines[k] for k in self.units[unit])
-        return tuple(dict.fromkeys(x for line in lines for x, _ in bindings(line)))
+        return tuple(dict.fromkeys(bound_names(lines)))
 
     def in_order(self) -> list[tuple[int, tuple[str, ...]]]:
         """The units, in the order of their first statements, and what they bind."""
@@ -188,7 +186,6 @@ class Expansion:
     """What values are made of, over what is no mere name for a value."""
 
     def __init__(self, code: Code) -> None:
-        """Begin with all names as they are."""
         self.variables: dict[str, list[Array]] = {}
         for one in variables_of(code):
             assert isinstance(one.op, Variable)
@@ -257,9 +254,7 @@ def variables_of(code: Code) -> list[Array]:
 
 def changed_to(code: Code, known: Mapping[Array, Array]) -> Code:
     """Code over other variables."""
-    change = replacing(dict(known))
-    lines = tuple(rebuilt(line, change) for line in code.statements)
-    return Code(lines, tuple(map(change, code.returns)), code.refusals)
+    return changed_by(code, replacing(dict(known)))
 
 
 def dims_of(code: Code) -> list[Dim]:
@@ -311,7 +306,7 @@ def symbols(code: Code) -> set[str]:
 def takes(code: Code) -> list[str]:
     """The arrays, and objects with arrays, that code takes, in the order of use."""
     roots = [one for line in code.statements for one in operands(line)]
-    inner = {x for line in everything(code.statements) for x, _ in bindings(line)}
+    inner = {*bound_names(everything(code.statements))}
     found = (x.partition(".")[0] for x in reads([*roots, *code.returns]))
     named = {**dict.fromkeys(found)}
     sizes = {x for line in code.statements for x in Needs([line]).symbols}

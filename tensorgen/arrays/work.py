@@ -9,33 +9,12 @@ from collections.abc import Callable, Sequence
 from math import ceil, prod
 from typing import assert_never
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, below, once
 from tensorgen.arrays.code import Code, code_of
 from tensorgen.arrays.object_operations import Called, Results
-from tensorgen.arrays.operations import (
-    Accumulate,
-    Bundle,
-    Call,
-    Contraction,
-    Correlate,
-    Einsum,
-    Entrywise,
-    Index,
-    InnerProduct,
-    Leaf,
-    Making,
-    MatMul,
-    MovingSum,
-    Outer,
-    Reduce,
-    Solve,
-    SumByKey,
-    TensorDot,
-    Trace,
-    View,
-)
 from tensorgen.arrays.statements import Loop, Return, Statement, operands
-from tensorgen.ir.dims import ONE, ZERO, Dim
+from tensorgen.ir.dims import ZERO, Dim, count
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.matrices import distances
 from tensorgen.prices.price_table import MOVED, MULTIPLY_ADD, SHARE
@@ -43,19 +22,14 @@ from tensorgen.prices.price_table import MOVED, MULTIPLY_ADD, SHARE
 Value = Callable[[Dim], int]
 
 
-def count(dims: Sequence[Dim]) -> Dim:
-    """The number of entries of an array of these sizes."""
-    return prod(dims, start=ONE)
-
-
 def steps(one: Array) -> Dim:
     """The arithmetic of an operation, operands given."""
     op = one.op
-    if isinstance(op, Leaf | Making | View):
+    if isinstance(op, ops.Leaf | ops.Making | ops.View):
         return ZERO
-    if isinstance(op, Bundle):
+    if isinstance(op, ops.Bundle):
         return count(one.dims) * len(op.functions)
-    if isinstance(op, Entrywise):
+    if isinstance(op, ops.Entrywise):
         return count(one.dims) * max(len(one.args) - 1, 1)
     if isinstance(op, Results) and op.is_helper:
         return count(one.args[0].dims) * (SHARE.flops + len(op.shapes) - 1)
@@ -63,41 +37,41 @@ def steps(one: Array) -> Dim:
         return arithmetic(code_of(op))
     if isinstance(op, Results):  # factorisations
         return count(one.args[0].dims) * one.args[0].dims[-1]
-    return _contracted(op, one) if isinstance(op, Contraction) else ZERO
+    return _contracted(op, one) if isinstance(op, ops.Contraction) else ZERO
 
 
-def _contracted(op: Contraction, one: Array) -> Dim:
+def _contracted(op: ops.Contraction, one: Array) -> Dim:
     first = one.args[0].dims if one.args else ()
     match op:
-        case MatMul():
+        case ops.MatMul():
             return count(one.dims) * first[-1] * MULTIPLY_ADD.flops
-        case Outer():
+        case ops.Outer():
             return count(one.dims)
-        case InnerProduct():
+        case ops.InnerProduct():
             return count(first) * MULTIPLY_ADD.flops
-        case TensorDot(right=gone):
+        case ops.TensorDot(right=gone):
             terms = count([*one.dims, *(one.args[1].dims[k] for k in gone)])
             return terms * MULTIPLY_ADD.flops
-        case Einsum(labels=labels):
+        case ops.Einsum(labels=labels):
             pairs = zip(labels, one.args, strict=True)
             sizes = {x: d for xs, a in pairs for x, d in zip(xs, a.dims, strict=True)}
             return count([*sizes.values()]) * len(one.args)
-        case Trace():
+        case ops.Trace():
             return first[0]
-        case Reduce() | Accumulate() | SumByKey():
+        case ops.Reduce() | ops.Accumulate() | ops.SumByKey():
             return count(first)
-        case Correlate():
+        case ops.Correlate():
             return count(one.dims) * one.args[1].dims[0] * MULTIPLY_ADD.flops
-        case MovingSum():
+        case ops.MovingSum():
             return count(first) * MOVED.flops
-        case Solve(factored=factored):
+        case ops.Solve(factored=factored):
             work = ZERO if factored else count(first) * first[-1]
             return work + count(one.dims) * first[-1] * MULTIPLY_ADD.flops
-        case Call(operator=name) if name in distances.NAMES:
+        case ops.Call(operator=name) if name in distances.NAMES:
             return count(one.dims) * (first[-1] + 1) * MULTIPLY_ADD.flops
-        case Call(operator=name) if OPERATORS[name].helped:
+        case ops.Call(operator=name) if OPERATORS[name].helped:
             return count(first) * SHARE.flops
-        case Call(operator=name):
+        case ops.Call(operator=name):
             cubes = ceil(OPERATORS[name].work)
             if not cubes:
                 return count(first)
@@ -114,12 +88,12 @@ def entries(one: Array) -> Dim:
 
 def _entries(one: Array) -> Dim:
     op = one.op
-    if isinstance(op, Leaf) or one.weak:
+    if isinstance(op, ops.Leaf) or one.weak:
         return ZERO
-    if isinstance(op, View):
-        own = isinstance(op, Index) and not op.is_basic
+    if isinstance(op, ops.View):
+        own = isinstance(op, ops.Index) and not op.is_basic
         return count(one.dims) if own else ZERO
-    if isinstance(op, Bundle):
+    if isinstance(op, ops.Bundle):
         return count(one.dims) * len(op.functions)
     if isinstance(op, Results | Called):
         return sum(map(count, op.shapes), ZERO)

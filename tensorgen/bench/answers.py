@@ -15,6 +15,7 @@ import numpy as np
 
 from tensorgen.calculus.kinds import Kind
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rounding import largest
 from tensorgen.verify.cases import Case
 from tensorgen.verify.derivative_claims import (
@@ -30,8 +31,6 @@ from tensorgen.verify.large import ROWS as LARGE_ROWS
 from tensorgen.verify.large import Large
 from tensorgen.verify.reference import HIGHEST, Known, Unfit
 from tensorgen.verify.verified_modules import Subject
-
-Array = Any
 
 JAX = "JAX"
 AGREEMENT = 1e-6
@@ -59,7 +58,6 @@ class Answers:
     def __init__(
         self, function: ElaboratedFunction, program: Program, case: Case, on: Subject
     ) -> None:
-        """Know the variables; the formula is evaluated when it is asked for."""
         self._function, self._program, self._case = function, program, case
         self._wrt, self._on = tuple(x.name for x in function.spec.wrt), on
         self._point: Large | str | None = None

@@ -20,8 +20,7 @@ from tensorgen.operators.recurrences.recurrence import (
     is_recurrence,
     result_of,
 )
-
-Array = Any
+from tensorgen.operators.references import Array
 
 
 class NoTwinError(Exception):
@@ -78,9 +77,7 @@ class Twin(Tabled):
         if key not in self._scans:
             self._scans[key] = self._scanned(own, args)
         last, histories, made = self._scans[key]
-        if not whole:
-            return last[result]
-        return [*histories, *made][result]
+        return [*histories, *made][result] if whole else last[result]
 
     def _scanned(self, own: Recurrence, args: Sequence[Array]) -> Any:
         import jax

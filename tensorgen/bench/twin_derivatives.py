@@ -11,9 +11,9 @@ from tensorgen.bench.twin import NoTwinError, Twin
 from tensorgen.calculus.kinds import Kind
 from tensorgen.ir.nodes import topological
 from tensorgen.lang import ElaboratedFunction
+from tensorgen.operators.references import Array
 from tensorgen.verify.cases import Case
 
-Array = Any
 Value = Callable[..., Array]
 
 LARGEST = 100_000_000

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from tensorgen.operators.matrices.capacitance import NAMES as CAPACITANCE
+from tensorgen.operators.references import Array
 
-Array = Any
 Table = dict[str, Callable[..., Array]]
 
 

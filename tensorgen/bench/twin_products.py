@@ -8,7 +8,6 @@ not hold everywhere are factors, 0 or 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,8 @@ from tensorgen.ir import nodes
 from tensorgen.ir.constraints import looked_up, solved, within
 from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import Affine, Call, Lookup, Node
+from tensorgen.operators.references import Array
 
-Array = Any
 Operand = tuple[Array, list[int]]
 
 
@@ -26,7 +25,6 @@ class Product:
     """One product, and who has the values of what it multiplies."""
 
     def __init__(self, node: nodes.Product, walk: Tabled) -> None:
-        """Solve the deltas."""
         self._jnp, self._node, self._walk = walk.field.library, node, walk
         self._sizes = walk.lengths(node.sizes)
         self._read: dict[int, Affine] = {}

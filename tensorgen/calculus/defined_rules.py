@@ -152,7 +152,6 @@ def _terms(node: Node, times: Fraction = Fraction(1)) -> dict[Node, Fraction]:
 def _called(
     graph: Graph, made: Made, call: Call, more: Sequence[Node], result: int = 0
 ) -> Node:
-    """A call of what has been made of a definition, at the same arguments."""
     own = made.defined
     if is_zero(own.results[result]):
         return own.results[result]

@@ -48,11 +48,7 @@ def hessian(
             blocks[x, y] = block
             if x is not y:
                 r, a = output.order, x.order
-                swapped = (
-                    *range(r),
-                    *range(r + a, r + a + y.order),
-                    *range(r, r + a),
-                )
+                swapped = (*range(r), *range(r + a, r + a + y.order), *range(r, r + a))
                 blocks[y, x] = graph.permute(block, swapped)
     return blocks
 

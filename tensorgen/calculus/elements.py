@@ -110,7 +110,6 @@ class _Element(At):
     """
 
     def __init__(self, graph: Graph, x: Node, whole: Node) -> None:
-        """Find what depends on x."""
         super().__init__(graph, dict(enumerate(whole.dims)))
         self.x, self.whole = x, whole
         self.readings: dict[Forms, Node] = {}

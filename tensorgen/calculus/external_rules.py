@@ -121,7 +121,6 @@ def _linear(
 
 
 def _at(graph: Graph, call: Call, rule: Node) -> list[Node]:
-    """A rule over the arguments of a call."""
     pairs = zip(external_of(call).places, call.args, strict=True)
     return substituted(graph, [rule], dict(pairs))
 
@@ -132,5 +131,4 @@ def _cotangent(own: External) -> Input:
 
 
 def _turned(graph: Graph, node: Node, first: int) -> Node:
-    """A node with its first axes behind all others."""
     return graph.permute(node, (*range(first, node.order), *range(first)))

@@ -98,7 +98,6 @@ class Slope:
     """
 
     def __init__(self, graph: Graph, call: Call, forward: Forward) -> None:
-        """Differentiate the equation of an unknown."""
         self.graph = graph
         self.dims = call.dims
         own = guarded_equation(graph, call, {call})
@@ -145,8 +144,7 @@ class Slope:
         labels = (*others, *tied)
         sides = ("in", "out") if transposed else ("out", "in")
         flat = graph.product(
-            (*labels, "out"),
-            [(self.inverse, (*tied, *sides)), (flat, (*labels, "in"))],
+            (*labels, "out"), [(self.inverse, (*tied, *sides)), (flat, (*labels, "in"))]
         )
         found = reshape(graph, flat, dims)
         return graph.permute(found, [order.index(a) for a in every])

@@ -201,7 +201,6 @@ def _inside(graph: Graph, node: Node, private: Container[Node]) -> Node | None:
 
 
 def _divides(ref: Ref) -> bool:
-    """Whether a factor divides by an array."""
     return bool(ref.labels) and (is_map(ref, "inverse") or (exponent(ref) or 0) < 0)
 
 

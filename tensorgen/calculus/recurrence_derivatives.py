@@ -46,8 +46,7 @@ Reverse = Callable[
 """The cotangents of nodes for those of outputs, as `pullback` gives them."""
 
 ADJOINT = Remark(
-    "the adjoint goes back from the last step to the first",
-    r"\bfor \w+ in reversed\(",
+    "the adjoint goes back from the last step to the first", r"\bfor \w+ in reversed\("
 )
 
 
@@ -258,7 +257,6 @@ class Cotangents:
         self.bars[k] = self.graph.fresh(dims, (), None)
 
     def _item(self, of: Node, rows: Node) -> Node:
-        """The cotangent of what a step has, one of `rows`."""
         dims, r = (*self.rows, *of.dims), len(self.rows)
         is_part = self.whole.steps.is_part(of)
         if is_part:
@@ -272,12 +270,10 @@ class Cotangents:
         return self._front(slope) if self.whole.steps.is_part(at) else slope
 
     def _carried(self, places: Sequence[Node]) -> list[Node]:
-        """The cotangents of places of a step."""
         given: dict[Node, Node] = {}
         pairs = [(self.open.new[k], at) for k, at in self.bars.items()]
         for node, bar in [*pairs, *self.seeds]:
-            before = given.get(node)
-            given[node] = bar if before is None else self.graph.add(before, bar)
+            self._add(given, node, bar)
         if not given:
             dims = [(*self.rows, *x.dims) for x in places]
             return [self.graph.zeros(x) for x in dims]
@@ -300,7 +296,6 @@ class After:
     """What steps end with, as rows for those who would compute it anew."""
 
     def __init__(self, graph: Graph, own: Opened, items: dict[Input, Node]) -> None:
-        """Add to the `items` of steps what is read."""
         self.graph = graph
         self.own = own
         self.items = items

@@ -14,10 +14,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, is_zero
 from tensorgen.ir.rebuild import substituted, without_words
-from tensorgen.operators.recurrences.all_steps import (
-    AllSteps,
-    can_be_at_once,
-)
+from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     State,

@@ -53,10 +53,7 @@ from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.conditions.masks import with_views
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.promise_calls import STOPPED
-from tensorgen.operators.recurrences.recurrence import (
-    Recurrence,
-    is_recurrence,
-)
+from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.operators.scalar import apply, times
 from tensorgen.operators.solved_arrays import is_unknown
 
@@ -70,7 +67,6 @@ class Series:
     def __init__(
         self, graph: Graph, curves: Mapping[Node, Sequence[Node]], order: int
     ) -> None:
-        """Start with what moves."""
         self.graph = graph
         self.curves = curves
         self.order = order

@@ -145,7 +145,6 @@ class Multiplied:
     """
 
     def __init__(self, series: Known, node: Call) -> None:
-        """Note the argument."""
         self.series = series
         self.node = node
         self.whole: Recurrence | None = None

@@ -11,15 +11,7 @@ from typing import Any
 from tensorgen.calculus.series_rules import At, Known, summed
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Call,
-    Constraint,
-    Node,
-    Product,
-    Ref,
-    children,
-    is_zero,
-)
+from tensorgen.ir.nodes import Call, Constraint, Node, Product, Ref, children, is_zero
 
 Varies = Callable[[Node], bool]
 
@@ -87,7 +79,6 @@ class Convolution:
     """A product of which one or two factors vary: a sum over pairs of orders."""
 
     def __init__(self, series: Known, parts: Parts) -> None:
-        """Note which factors vary."""
         self.series = series
         self.parts = parts
         found = [k for k, ref in enumerate(parts.factors) if series.varies(ref.node)]
@@ -174,10 +165,7 @@ class Solution:
         self.labels = tuple(own.side if a == own.kept else a for a in axes)
         self.sizes: dict[Any, Dim] = dict(zip(self.labels, node.dims, strict=True))
         self.right = series.graph.product(
-            self.labels,
-            own.behind,
-            coefficient=node.coefficient,
-            sizes=self.sizes,
+            self.labels, own.behind, coefficient=node.coefficient, sizes=self.sizes
         )
 
     @staticmethod

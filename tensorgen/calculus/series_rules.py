@@ -59,7 +59,6 @@ class Power:
     """y = u**r, of which u * y' = r * u' * y."""
 
     def __init__(self, series: Known, node: Map, base: Ref, exponent: Fraction):
-        """Note the base by the axes of the power."""
         self.series = series
         self.node = node
         self.base = base
@@ -90,7 +89,6 @@ class ByRow:
     """A function of matrices, whose row of the table has a rule for coefficients."""
 
     def __init__(self, series: Known, node: Call, row: Coefficient) -> None:
-        """Note the function."""
         self.series = series
         self.node = node
         self.row = row

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from tensorgen.check.meaning import Meaning
 from tensorgen.check.sample_points import Point
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input, Node
-
-Array = Any
+from tensorgen.operators.references import Array
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from tensorgen.check.factorizations import solvers
 from tensorgen.check.sample_points import Point
 from tensorgen.check.sparse_matrices import by_rows
 from tensorgen.ir.dims import Dim
+from tensorgen.operators.references import Array
 from tensorgen.structure.classes import StructuredClass
 from tensorgen.structure.multiples import SCALE
 
-Array = Any
 Pairs = Iterator[tuple[Array, Array]]
 
 
@@ -32,7 +32,6 @@ class Methods:
         point: Point,
         printer: Printer,
     ) -> None:
-        """Hold the arrays."""
         self.made = made
         self.point = point
         self.rows = len(made.rows)

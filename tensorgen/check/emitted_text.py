@@ -41,7 +41,6 @@ class Returned(Exception):
     """The end of a function."""
 
     def __init__(self, value: Value) -> None:
-        """End with a value."""
         super().__init__()
         self.value = value
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tensorgen.check.walks import Field
+from tensorgen.operators.references import Array
 
-Array = Any
 Sides = tuple[int, ...]
 Terms = Sequence[tuple[Array, Sequence[int]]]
 
@@ -39,7 +39,6 @@ class Solvers:
     """Matrices over a field."""
 
     def __init__(self, field: Field) -> None:
-        """Know what numbers are."""
         self.field = field
 
     def diagonal(self, entries: Array, columns: Sides, shift: Array) -> Array:

@@ -72,5 +72,4 @@ def _given(program: Program, kind: str, arg: Value) -> Value:
 
 
 def _kept(program: Program, kind: str, value: Value) -> Value:
-    """A value as what it is declared to be."""
     return np.asarray(value) != 0 if kind == "bool" else program.field.of(value)

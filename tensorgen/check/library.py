@@ -21,10 +21,10 @@ from tensorgen.check.square_matrices import systems
 from tensorgen.check.walks import Field, Walks
 from tensorgen.operators.helpers import logistic, shares
 from tensorgen.operators.helpers.special import BETWEEN, order_of
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rows import OPERATORS
 from tensorgen.operators.references.whole_arrays import by_key
 
-Array = Any
 Axes = int | tuple[int, ...] | None
 
 

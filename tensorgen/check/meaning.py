@@ -26,9 +26,9 @@ from tensorgen.operators.calls import OPERATORS, expansion
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.external_calls import external_of, is_external
 from tensorgen.operators.promise_calls import PROMISES, is_promise
+from tensorgen.operators.references import Array
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
 
-Array = Any
 MOST_ENTRIES = 40_000
 """What is larger at the small sizes of a check is not computed."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,8 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node
 from tensorgen.operators.external_calls import external_of, is_external
 from tensorgen.operators.recurrences.recurrence import everything
+from tensorgen.operators.references import Array
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
-
-Array = Any
 
 
 def opaque(field: Field, name: str, shape: Sequence[int], *args: Array) -> Array:

@@ -11,9 +11,8 @@ import numpy as np
 from tensorgen.check.residues import holds
 from tensorgen.fields.doubles import Doubles
 from tensorgen.operators.elementwise import ELEMENTWISE
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rows import FUNCTIONS
-
-Array = Any
 
 
 class Reals(Doubles):

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.places import COMPARE
-
-Array = Any
 
 PRIME = 2**61 - 11913
 """7 modulo 8, 2 modulo 3, not 1 modulo 5 and 7; 2, 3, 5, ..., 31 are squares."""
@@ -82,7 +81,6 @@ class Residues:
     dtype: Any = object
 
     def __init__(self) -> None:
-        """Nothing was outside of the domain yet."""
         self.outside = self.lost = False
         self.functions: dict[str, Callable[..., Array]] = {}
 

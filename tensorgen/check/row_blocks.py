@@ -11,16 +11,15 @@ import operator
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tensorgen.check.meaning import Meaning
 from tensorgen.check.sample_points import Point
 from tensorgen.ir.nodes import Input, Node
+from tensorgen.operators.references import Array
 from tensorgen.passes.row_places import RowAxis
 
-Array = Any
 ALGEBRA = {"add": operator.add, "multiply": operator.mul}
 
 

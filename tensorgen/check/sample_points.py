@@ -21,9 +21,9 @@ from tensorgen.fields.symmetric_entries import exchangeable
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input, Node
 from tensorgen.ir.symmetric_axes import groups
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rounding import moved
 
-Array = Any
 TRIES = 200
 FEW = 4
 """The smallest of larger sizes, at which loops turn more than once."""

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.check.sample_points import Point
-
-Array = Any
+from tensorgen.operators.references import Array
 
 
 def by_rows(

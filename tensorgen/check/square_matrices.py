@@ -11,8 +11,8 @@ import numpy as np
 
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import PRIME, Residues, inverse, log, random, sign
+from tensorgen.operators.references import Array
 
-Array = Any
 Functions = Mapping[str, Callable[..., Array]]
 
 
@@ -69,7 +69,6 @@ def functions(field: Residues) -> dict[str, Callable[..., Array]]:
 def _stacked(
     function: Callable[[Array], Array], a: Array, shape: tuple[int, ...]
 ) -> Array:
-    """Apply a function to each matrix of a stack."""
     out = np.zeros(shape, dtype=object)
     for at in np.ndindex(a.shape[:-2]):
         out[at] = function(a[at])
@@ -137,7 +136,6 @@ class Told(dict[str, Any]):
     """What an object of a matrix tells, found out when it is asked."""
 
     def __init__(self, functions: Functions, matrix: Array) -> None:
-        """Answer by functions of matrices."""
         super().__init__()
         self.functions = functions
         self.matrix = matrix

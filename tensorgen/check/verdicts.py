@@ -43,6 +43,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, topological
 from tensorgen.operators.promise_calls import is_promise
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rounding import (
     explains,
     furthest,
@@ -52,7 +53,6 @@ from tensorgen.operators.references.rounding import (
 from tensorgen.structure.classes import StructuredClass
 from tensorgen.structure.stored import Compressed
 
-Array = Any
 AGREEMENTS = 2
 """Points at which an exact comparison must agree."""
 EXACT_POINTS = 10
@@ -244,7 +244,7 @@ class _Judge:
             return None
         pairs = [(point.field.of(x), y) for x, y in pairs]
         if not is_real:
-            return all(_equal(x, y) for x, y in pairs)
+            return all(x.shape == y.shape and bool(np.all(x == y)) for x, y in pairs)
         return all(_close(x, y) for x, y in pairs) or self._explained(
             claim, point.near, pairs
         )
@@ -355,10 +355,6 @@ class _Kept:
         for point in self.source:
             self.made.append(point)
             yield point
-
-
-def _equal(x: Array, y: Array) -> bool:
-    return x.shape == y.shape and bool(np.all(x == y))
 
 
 def _has_no_entries(node: Node) -> bool:

@@ -13,9 +13,9 @@ import numpy as np
 
 from tensorgen.check.reals import Reals
 from tensorgen.check.residues import Residues, store
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rows import OPERATORS
 
-Array = Any
 Field = Residues | Reals
 
 

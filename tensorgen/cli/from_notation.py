@@ -100,11 +100,7 @@ def _spec(
     voice: Voice,
 ) -> str:
     """The text of the spec, with its checksum; says what was assumed."""
-    from tensorgen.frontends.notations import (
-        NOTATIONS,
-        guess_notation,
-        module_name,
-    )
+    from tensorgen.frontends.notations import NOTATIONS, guess_notation, module_name
     from tensorgen.frontends.write_spec import Asked
 
     name = notation or guess_notation(source)

@@ -133,7 +133,6 @@ class _Work:
     def __init__(
         self, given: Settings, voice: Voice, checked: bool, anew: bool
     ) -> None:
-        """Go by what the command line says."""
         self.given = given
         self.voice = voice
         self.checked = checked

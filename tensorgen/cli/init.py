@@ -66,7 +66,6 @@ def command(path: str | None, template: str | None, stdout: bool) -> int:
 
 
 def _refuse(place: Path) -> NoReturn:
-    """End because of a file that is there."""
     streams.note(f"error: {place} exists; name another file, or use --stdout")
     sys.exit(WRONG)
 

@@ -114,7 +114,6 @@ COLUMNS = "unicodeCodePoints"
 
 
 def _place(span: Span | None) -> dict[str, Any]:
-    """The position of a span; only the file where that has no text."""
     if span is None:
         return dict.fromkeys(("file", "line", "column", "end_line", "end_column"))
     found: dict[str, Any] = {"file": span.source.name}

@@ -98,7 +98,6 @@ class Silent:
         clock: Callable[[], float] = time.monotonic,
         file: TextIO | None = None,
     ) -> None:
-        """Have begun now."""
         self._names, self._clock, self._file = names, clock, file
         self._done = 0
         self._start = self._said = clock()

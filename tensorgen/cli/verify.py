@@ -97,7 +97,6 @@ class _Work:
         function: str | None,
         data: dict[str, Any] | None,
     ) -> None:
-        """Go by what the command line says."""
         self.given, self.voice, self.seed = given, voice, seed
         self.mode, self.function = mode, function
         self.data = data

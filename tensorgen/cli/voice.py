@@ -27,7 +27,6 @@ class Voice:
     def __init__(
         self, quiet: bool = False, strict: bool = False, form: str = FORMATS[0]
     ) -> None:
-        """Have said nothing yet."""
         self.quiet = quiet or form != FORMATS[0]
         self.strict = strict
         self.form = form

@@ -15,11 +15,12 @@ from typing import Any
 from tensorgen.editor.cursor import Cursor, cursor
 from tensorgen.editor.hover import input_told
 from tensorgen.editor.occurrences import sketch
-from tensorgen.errors import Source, Text
+from tensorgen.errors import Source
 from tensorgen.explanation.function_reference import entries
 from tensorgen.lang.elaborate_calls import SIGNATURES
 from tensorgen.lang.statement import CONSTANTS
 from tensorgen.spec.model import Definition, FunctionSpec, Spec
+from tensorgen.spec.names import on_one_line
 from tensorgen.spec.schema import EXPRESSION, Schema, spec_schema
 
 
@@ -196,7 +197,7 @@ def _dims(here: Cursor, spec: Spec) -> Iterator[Proposal]:
 
 def _functions(spec: Spec) -> Iterator[Proposal]:
     for function in spec.functions:
-        detail = "" if function.results else f"= {_line(function.expr)}"
+        detail = "" if function.results else f"= {on_one_line(function.expr)}"
         yield Proposal(function.name, "function", detail, function.doc or "")
 
 
@@ -210,11 +211,7 @@ def _defined(definition: Definition) -> Proposal:
         within = ", ".join(x.value for x in inside)
         left += f"{brackets[0]}{within}{brackets[1]}"
     sort = "local" if definition.parameters is None else "function"
-    return Proposal(definition.name, sort, f"{left} = {_line(definition.body)}")
-
-
-def _line(text: Text) -> str:
-    return " ".join(text.value.split())
+    return Proposal(definition.name, sort, f"{left} = {on_one_line(definition.body)}")
 
 
 def _attributes(of: str, spec: Spec) -> Iterator[Proposal]:

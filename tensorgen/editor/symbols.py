@@ -9,6 +9,7 @@ from tensorgen.editor.occurrences import sketch
 from tensorgen.errors import Faults, Source, Span, SpecError, Text
 from tensorgen.ir.dims import tuple_text
 from tensorgen.spec.model import Definition, InputSpec
+from tensorgen.spec.names import on_one_line
 from tensorgen.spec.yaml_nodes import Listing, Mapping, Node, Scalar
 from tensorgen.spec.yaml_tree import read_tree
 
@@ -49,7 +50,7 @@ def symbols(source: Source) -> list[Symbol]:
     found += map(_defined, spec.definitions)
     for function in spec.functions:
         within = map(_defined, (*function.where, *function.results))
-        detail = "" if function.results else " ".join(function.expr.value.split())
+        detail = "" if function.results else on_one_line(function.expr)
         found.append(symbol(function.name_text, "function", detail, within))
     if spec.problem is not None:
         found.append(symbol(spec.problem.name_text, "problem"))
@@ -57,7 +58,6 @@ def symbols(source: Source) -> list[Symbol]:
 
 
 def _firsts(texts: Iterable[Text]) -> Iterable[Text]:
-    """The first place of each."""
     found: dict[str, Text] = {}
     for text in texts:
         found.setdefault(text.value, text)
@@ -72,7 +72,7 @@ def _defined(definition: Definition) -> Symbol:
     own, body = definition.name_text.span(), definition.body.span()
     sort = "local" if definition.parameters is None else "function"
     whole = Span(own.source, own.start, max(own.end, body.end))
-    detail = " ".join(definition.body.value.split())
+    detail = on_one_line(definition.body)
     return Symbol(definition.name, sort, detail, whole, own)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, VALUE
@@ -28,7 +28,7 @@ from tensorgen.emit.point_classes import (
     split_rows,
 )
 from tensorgen.emit.problem_classes import solving
-from tensorgen.emit.text import docstring, paragraph
+from tensorgen.emit.text import docstring, paragraph, quoted_names
 from tensorgen.ir.dims import tuple_text
 
 
@@ -159,11 +159,11 @@ def _sensitivity(problem: str, moved: Moved | None) -> Sensitivity | None:
         f"{problem.removesuffix('Problem')}Sensitivity",
         docstring([f"How an optimum of `{problem}` moves with {names}."], _MOVING),
         function.name,
-        _names(given),
-        _names(moved.multipliers),
-        _names(directions),
+        quoted_names(given),
+        quoted_names(moved.multipliers),
+        quoted_names(directions),
         ", ".join(f'("{side}", {k})' for side, k in moved.limits),
-        _names(moved.parameters),
+        quoted_names(moved.parameters),
     )
 
 
@@ -172,12 +172,6 @@ _MOVING = paragraph(
     "the KKT matrix serves all products with the derivative. `slope` is the largest "
     "of the Lagrangian that is left along variables within their bounds: 0 at optima."
 )
-
-
-def _names(names: Iterable[str]) -> str:
-    """Names as a tuple of texts."""
-    found = [f'"{name}"' for name in names]
-    return f"({', '.join(found)}{',' * (len(found) == 1)})"
 
 
 def _needed(problem: ConstrainedProblem, data: Sequence[Parameter]) -> list[str]:

@@ -254,7 +254,6 @@ def _structure(function: Function) -> list[str]:
 
 
 def _is_dense(function: Function) -> bool:
-    """Whether all objects are dense, in any form."""
     return all(h.structure == "dense" for f in function.forms for h in f.holders)
 
 

@@ -61,7 +61,6 @@ def layout(unknowns: Sequence[Parameter], known: Plan, sizes: Sequence[str]) -> 
 
 
 def _bound(sizes: Sequence[str], read: set[str]) -> list[str]:
-    """Return the statement that binds those sizes which are read."""
     names = [size if size in read else "_" for size in sizes]
     if {*names} <= {"_"}:
         return []

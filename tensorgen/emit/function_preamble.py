@@ -386,7 +386,6 @@ def _comparison(axis: Axis, known: Plan) -> list[str]:
 
 
 def _shape_check(parameter: Parameter, known: Plan) -> str:
-    """The check of an argument of which all sizes are known."""
     shape = tuple_text([str(dim) for dim in parameter.dims])
     symbols = dict.fromkeys(s for d in parameter.dims for s in d.symbols)
     reason = _f_string(_set_by(known, symbols))

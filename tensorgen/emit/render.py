@@ -14,13 +14,7 @@ from tensorgen.arrays.number_text import size
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.statement_text import statement_texts
-from tensorgen.emit import (
-    function_preamble,
-    kernels,
-    pieces,
-    returned,
-    unknown_solvers,
-)
+from tensorgen.emit import function_preamble, kernels, pieces, returned, unknown_solvers
 from tensorgen.emit.backends import BACKENDS, Backend
 from tensorgen.emit.constrained_classes import constrained
 from tensorgen.emit.documentation import function_docstrings, module_docstring
@@ -34,7 +28,7 @@ from tensorgen.emit.remarks import remarked, remarks_of
 from tensorgen.emit.row_blocks import Over, over
 from tensorgen.emit.seal import NOTHING
 from tensorgen.emit.support import support_file, support_name, support_names
-from tensorgen.emit.text import FILLED, docstring, file_name, literal
+from tensorgen.emit.text import FILLED, docstring, file_name, literal, quoted_names
 from tensorgen.errors import InternalError
 from tensorgen.ir.dims import Dim, tuple_text
 from tensorgen.spec.names import FRAME
@@ -303,9 +297,9 @@ def _class_view(c: StructuredClass, printer: Printer) -> dict[str, object]:
         "fields": [
             (name, "Any" if name in c.integers else "Array") for name in c.fields
         ],
-        "field_names": _names(c.fields),
-        "index_fields": c.integers and _names(c.integers),
-        "fixed": fixed and _names(fixed),
+        "field_names": quoted_names(c.fields),
+        "index_fields": c.integers and quoted_names(c.integers),
+        "fixed": fixed and quoted_names(fixed),
         "ease": c.ease,
         "hessian": c.base in (HESSIAN_BASE, FEW_HESSIAN_BASE),
         "few": c.few,
@@ -325,10 +319,6 @@ def _unpack(sizes: Sequence[str], dims: Sequence[Dim]) -> str:
     needed = {symbol for dim in dims for symbol in dim.symbols}
     names = [size if size in needed else "_" for size in sizes]
     return tuple_text(names)[1:-1] if needed else ""
-
-
-def _names(fields: Sequence[str]) -> str:
-    return tuple_text([f'"{name}"' for name in fields])
 
 
 def _capital(words: str) -> str:

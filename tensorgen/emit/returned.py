@@ -168,7 +168,6 @@ def annotation(function: Function) -> str:
 
 
 def _type(function: Function, kind: Kind) -> str:
-    """Return the type of what a kind returns."""
     if (tuples := result_fields(function, kind)) is not None:
         return tuples.name
     for _, own in function.of_part(kind):
@@ -198,9 +197,7 @@ def statements(
 
 
 def _statements(
-    function: Function,
-    returned: Callable[[Function, bool], list[str]],
-    several: bool,
+    function: Function, returned: Callable[[Function, bool], list[str]], several: bool
 ) -> list[str]:
     found = [*function.body.lines, *returned(function, several)]
     for choice in reversed(function.choices):

@@ -13,7 +13,7 @@ from tensorgen.emit.documentation import shape_phrase
 from tensorgen.emit.flat_vector import Layout, layout
 from tensorgen.emit.function_preamble import Plan, plan
 from tensorgen.emit.interface import arranged, every
-from tensorgen.emit.text import docstring, paragraph
+from tensorgen.emit.text import docstring, paragraph, quoted_names
 from tensorgen.ir.dims import tuple_text
 
 
@@ -67,14 +67,14 @@ def over(own: BlockedFunction) -> Over:
     }
     if own.shards:
         fields = {name: way.fields for name, way in own.methods.items()}
-        pairs = (f'"{name}": {_names(x)}' for name, x in fields.items())
+        pairs = (f'"{name}": {quoted_names(x)}' for name, x in fields.items())
         along = {x: at for way in own.methods.values() for x, at in way.along.items()}
         tables |= {"_fields": f"{{{', '.join(pairs)}}}", "_along": _places(along)}
     return Over(
         f"{camel(own.function)}Over",
         "_ShardedRowBlocks" if own.shards else "_RowBlocks",
         _docstring(own),
-        _names(variables),
+        quoted_names(variables),
         [(name, way.text) for name, way in own.methods.items()],
         [(name, text) for name, text in tables.items() if text],
         own.first,
@@ -125,10 +125,6 @@ def _measured(own: BlockedFunction, told: Plan, sizes: Sequence[str]) -> str:
         else:
             texts.append(re.sub(r"(\w+)\.shape", r'self._shapes["\1"]', text))
     return tuple_text(texts) if texts else ""
-
-
-def _names(names: Sequence[str]) -> str:
-    return tuple_text([f'"{name}"' for name in names])
 
 
 def _texts(names: Mapping[str, str]) -> str:

@@ -12,6 +12,8 @@ import textwrap
 from collections.abc import Iterable
 from itertools import pairwise
 
+from tensorgen.ir.dims import tuple_text
+
 WIDTH = 88
 # Lines of docstrings, which stand in functions and methods.
 FILLED = WIDTH - 8
@@ -54,6 +56,11 @@ def _as_escape(match: re.Match[str]) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def quoted_names(names: Iterable[str]) -> str:
+    """Return names as the text of a tuple of strings."""
+    return tuple_text([f'"{name}"' for name in names])
 
 
 def words(lines: Iterable[str]) -> set[str]:

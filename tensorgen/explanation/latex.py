@@ -6,20 +6,7 @@ from collections.abc import Sequence
 
 from tensorgen.emit.documentation import summary
 from tensorgen.emit.text import escape
-from tensorgen.explanation.formula_tree import (
-    Apply,
-    Binary,
-    Entry,
-    Group,
-    Name,
-    Number,
-    Raw,
-    Sign,
-    Tree,
-    Unary,
-    left_side,
-    read,
-)
+from tensorgen.explanation import formula_tree as trees
 from tensorgen.explanation.matrix_tree import TOP, matrix_tree
 from tensorgen.explanation.subjects import Explained, Subject
 from tensorgen.explanation.sum_ranges import Equation
@@ -119,14 +106,14 @@ def _subject(subject: Subject, first: bool, in_matrices: bool) -> list[str]:
 
 
 def _in_matrices(name: str, x: Expression) -> str:
-    return f"{formula(Name(name))} &= {formula(matrix_tree(x))}"
+    return f"{formula(trees.Name(name))} &= {formula(matrix_tree(x))}"
 
 
 def _equation(told: Equation) -> str:
-    text = f"{formula(left_side(told))} &= {formula(read(told.body))}"
+    text = f"{formula(trees.left_side(told))} &= {formula(trees.read(told.body))}"
     text += r",\; \text{else } 0" * told.tied
     ranges = ",\\; ".join(
-        rf"0 \le {index} < {formula(read(str(dim)))}" for index, dim in told.free
+        rf"0 \le {index} < {formula(trees.read(str(dim)))}" for index, dim in told.free
     )
     return text + (rf", \quad {ranges}" if ranges else "")
 
@@ -141,30 +128,30 @@ def _comment(text: str) -> str:
     return " ".join(escape(text).split())
 
 
-def formula(tree: Tree) -> str:
+def formula(tree: trees.Tree) -> str:
     """Return a formula as LaTeX."""
     match tree:
-        case Name(text=text):
+        case trees.Name(text=text):
             return _name(text)
-        case Number(text=text):
+        case trees.Number(text=text):
             return text
-        case Raw(text=text):
+        case trees.Raw(text=text):
             return rf"\texttt{{{escaped(text)}}}"
-        case Entry(base=base, indices=indices):
+        case trees.Entry(base=base, indices=indices):
             return f"{{{formula(base)}}}_{{{_listed(indices)}}}"
-        case Apply():
+        case trees.Apply():
             return _apply(tree)
-        case Group(kind=kind, inside=inside):
+        case trees.Group(kind=kind, inside=inside):
             left, right = _BRACKETS[kind]
             return rf"\left{left}{_listed(inside)}\right{right}"
-        case Sign(index=index, low=low, high=high, body=body, if_=conditions):
+        case trees.Sign(index=index, low=low, high=high, body=body, if_=conditions):
             more = "".join(rf",\; {formula(x)}" for x in conditions)
             limits = f"_{{{index}={formula(low)}{more}}}^{{{formula(high)}}}"
             return rf"\sum{limits} {formula(body)}"
-        case Unary(operator=operator, operand=operand):
+        case trees.Unary(operator=operator, operand=operand):
             sign = r"\neg " if operator == "~" else _OPERATORS.get(operator, operator)
             return sign + formula(operand)
-        case Binary():
+        case trees.Binary():
             return _binary(tree)
 
 
@@ -180,11 +167,11 @@ def _name(text: str) -> str:
     return text if len(text) == 1 and text != "?" else rf"\mathit{{{escaped(text)}}}"
 
 
-def _listed(parts: Sequence[Tree]) -> str:
+def _listed(parts: Sequence[trees.Tree]) -> str:
     return ", ".join(map(formula, parts))
 
 
-def _apply(tree: Apply) -> str:
+def _apply(tree: trees.Apply) -> str:
     inside = _listed(tree.arguments)
     if tree.function == "sqrt":
         return rf"\sqrt{{{inside}}}"
@@ -200,19 +187,19 @@ def _apply(tree: Apply) -> str:
     return rf"{name}{over}\left({inside}\right)"
 
 
-def bare(tree: Tree) -> Tree:
+def bare(tree: trees.Tree) -> trees.Tree:
     """A tree without parentheses around all of it, where a line or a place holds it."""
-    if isinstance(tree, Group) and tree.kind == "(" and len(tree.inside) == 1:
+    if isinstance(tree, trees.Group) and tree.kind == "(" and len(tree.inside) == 1:
         return tree.inside[0]
     return tree
 
 
-def _binary(tree: Binary) -> str:
+def _binary(tree: trees.Binary) -> str:
     if tree.operator == "/":
         return rf"\frac{{{formula(bare(tree.left))}}}{{{formula(bare(tree.right))}}}"
     if tree.operator == "**":
         return f"{{{formula(tree.left)}}}^{{{formula(bare(tree.right))}}}"
     operator = _OPERATORS.get(tree.operator, tree.operator)
-    if tree.operator == "*" and isinstance(tree.right, Number | Unary):
+    if tree.operator == "*" and isinstance(tree.right, trees.Number | trees.Unary):
         operator = r"\cdot "
     return f"{formula(tree.left)} {operator} {formula(tree.right)}"

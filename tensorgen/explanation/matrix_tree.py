@@ -22,25 +22,7 @@ from tensorgen.explanation.formula_tree import (
     Unary,
     read,
 )
-from tensorgen.operators.matrix_terms import (
-    ATOM,
-    MATMUL,
-    POWER,
-    SUM,
-    TIMES,
-    Applied,
-    Diagonal,
-    Entrywise,
-    Expression,
-    Power,
-    Row,
-    Spread,
-    Symbol,
-    Term,
-    Terms,
-    Turned,
-    parts_of,
-)
+from tensorgen.operators import matrix_terms as matrices
 from tensorgen.operators.matrix_text import in_order
 
 TOP = Name("\N{DOWN TACK}")
@@ -49,61 +31,67 @@ _ONE = Number("1")
 _CALLED = {"trace": "tr"}
 
 
-def matrix_tree(x: Expression) -> Tree:
+def matrix_tree(x: matrices.Expression) -> Tree:
     """Return an expression as a tree."""
     match x:
-        case Symbol(text=text, is_turned=is_turned):
+        case matrices.Symbol(text=text, is_turned=is_turned):
             found = _constant(read(text))
             return _raised(_enclosed(found, x.level), TOP) if is_turned else found
-        case Applied("inv", (inner,)):
+        case matrices.Applied("inv", (inner,)):
             below = Unary("-", TOP if x.is_turned else _ONE)
-            return _raised(_tight(inner, ATOM), below)
-        case Applied(function=name, args=args, is_turned=is_turned):
+            return _raised(_tight(inner, matrices.ATOM), below)
+        case matrices.Applied(function=name, args=args, is_turned=is_turned):
             own = Apply(_CALLED.get(name, name), "", tuple(map(matrix_tree, args)))
             return _raised(own, TOP) if is_turned else own
-        case Row(vector=inner) | Turned(inner=inner):
-            return _raised(_tight(inner, ATOM), TOP)
-        case Spread(vector=vector, axis=axis, dims=dims):
+        case matrices.Row(vector=inner) | matrices.Turned(inner=inner):
+            return _raised(_tight(inner, matrices.ATOM), TOP)
+        case matrices.Spread(vector=vector, axis=axis, dims=dims):
             ones = _constant(read(f"ones({dims[1 - axis]})"))
-            first, second = _tight(vector, POWER), _tight(vector, ATOM)
+            first, second = _tight(vector, matrices.POWER), _tight(
+                vector, matrices.ATOM
+            )
             rows = [first, _raised(ones, TOP)], [ones, _raised(second, TOP)]
             return _product(rows[axis])
-        case Diagonal(vector=vector):
+        case matrices.Diagonal(vector=vector):
             return Apply("diag", "", (matrix_tree(vector),))
-        case Entrywise(powers=powers):
+        case matrices.Entrywise(powers=powers):
             return _entrywise(powers)
-        case Term():
+        case matrices.Term():
             return _term(x)
-        case Terms(terms=terms):
+        case matrices.Terms(terms=terms):
             return _sum(terms)
 
 
-def _level(x: Expression) -> int:
+def _level(x: matrices.Expression) -> int:
     """How tightly what a tree shows holds together."""
     match x:
-        case Symbol(level=level, is_turned=is_turned):
-            return POWER if is_turned else level
-        case Applied(function=name, is_turned=is_turned):
-            return POWER if is_turned or name == "inv" else ATOM
-        case Row() | Turned():
-            return POWER
-        case Spread():
-            return MATMUL
-        case Entrywise(powers=powers):
-            return POWER if len(powers) == 1 and powers[0][1] > 0 else TIMES
-        case Term(factors=factors):
-            return MATMUL if len(factors) > 1 else TIMES
-        case Terms():
-            return SUM
-        case Diagonal():
-            return ATOM
+        case matrices.Symbol(level=level, is_turned=is_turned):
+            return matrices.POWER if is_turned else level
+        case matrices.Applied(function=name, is_turned=is_turned):
+            return matrices.POWER if is_turned or name == "inv" else matrices.ATOM
+        case matrices.Row() | matrices.Turned():
+            return matrices.POWER
+        case matrices.Spread():
+            return matrices.MATMUL
+        case matrices.Entrywise(powers=powers):
+            return (
+                matrices.POWER
+                if len(powers) == 1 and powers[0][1] > 0
+                else matrices.TIMES
+            )
+        case matrices.Term(factors=factors):
+            return matrices.MATMUL if len(factors) > 1 else matrices.TIMES
+        case matrices.Terms():
+            return matrices.SUM
+        case matrices.Diagonal():
+            return matrices.ATOM
 
 
-def _tight(x: Expression, level: int) -> Tree:
+def _tight(x: matrices.Expression, level: int) -> Tree:
     return _enclosed(matrix_tree(x), _level(x), level)
 
 
-def _enclosed(tree: Tree, level: int, wanted: int = ATOM) -> Tree:
+def _enclosed(tree: Tree, level: int, wanted: int = matrices.ATOM) -> Tree:
     return tree if level >= wanted else Group("(", (tree,))
 
 
@@ -133,7 +121,7 @@ def _number(value: Fraction) -> Tree:
     return top if value.denominator == 1 else Binary("/", top, below)
 
 
-def _entrywise(powers: Sequence[Power]) -> Tree:
+def _entrywise(powers: Sequence[matrices.Power]) -> Tree:
     above = [_entry_power(base, e) for base, e in powers if e > 0]
     below = [_entry_power(base, -e) for base, e in powers if e < 0]
     over = _product(above or [_ONE], ENTRYWISE)
@@ -144,27 +132,29 @@ def _entrywise(powers: Sequence[Power]) -> Tree:
     return Binary(DIVIDED, over, whole)
 
 
-def _entry_power(base: Expression, exponent: Fraction) -> Tree:
+def _entry_power(base: matrices.Expression, exponent: Fraction) -> Tree:
     if exponent == 1:
-        return _tight(base, POWER)
-    return _raised(_tight(base, ATOM), Unary(ENTRYWISE, _number(exponent)))
+        return _tight(base, matrices.POWER)
+    return _raised(_tight(base, matrices.ATOM), Unary(ENTRYWISE, _number(exponent)))
 
 
-def _scalar_power(base: Expression, exponent: Fraction) -> Tree:
+def _scalar_power(base: matrices.Expression, exponent: Fraction) -> Tree:
     if exponent == 1:
-        return _tight(base, POWER)
-    return _raised(_tight(base, ATOM), _number(exponent))
+        return _tight(base, matrices.POWER)
+    return _raised(_tight(base, matrices.ATOM), _number(exponent))
 
 
-def _term(x: Term) -> Tree:
+def _term(x: matrices.Term) -> Tree:
     if x.coefficient < 0:
-        return Unary("-", _term(Term(-x.coefficient, x.powers, x.factors, x.dims)))
+        return Unary(
+            "-", _term(matrices.Term(-x.coefficient, x.powers, x.factors, x.dims))
+        )
     above = [_scalar_power(base, e) for base, e in x.powers if e > 0]
     below = [_scalar_power(base, -e) for base, e in x.powers if e < 0]
     size = x.coefficient
     if size == 1 and not x.powers and len(x.factors) == 1:
-        return _tight(x.factors[0], TIMES)
-    above += [_tight(factor, POWER) for factor in x.factors]
+        return _tight(x.factors[0], matrices.TIMES)
+    above += [_tight(factor, matrices.POWER) for factor in x.factors]
     if below:
         below = [
             *[_number(Fraction(size.denominator))] * (size.denominator > 1),
@@ -176,14 +166,14 @@ def _term(x: Term) -> Tree:
     return Binary("/", _product(above), _product(below)) if below else _product(above)
 
 
-def _sum(terms: Sequence[Expression]) -> Tree:
+def _sum(terms: Sequence[matrices.Expression]) -> Tree:
     first, *others = in_order(terms)
     found = matrix_tree(first)
     for x in others:
-        own = parts_of(x)
+        own = matrices.parts_of(x)
         if own.coefficient < 0:
-            own = Term(-own.coefficient, own.powers, own.factors, own.dims)
+            own = matrices.Term(-own.coefficient, own.powers, own.factors, own.dims)
             found = Binary("-", found, _term(own))
         else:
-            found = Binary("+", found, _tight(x, TIMES))
+            found = Binary("+", found, _tight(x, matrices.TIMES))
     return found

@@ -31,7 +31,6 @@ class Explanation:
     """
 
     def __init__(self, told: Explained) -> None:
-        """Hold what the stages tell."""
         self._told = told
 
     @property

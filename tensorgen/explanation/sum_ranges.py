@@ -227,11 +227,6 @@ def _needed(forms: Sequence[Affine], ranges: Ranges, word: str) -> list[Affine]:
     kept: list[Affine] = []
     for k, form in enumerate(forms):
         others, sign = [*forms[k + 1 :], *kept], 1 if word == "max" else -1
-        if not any(_never_less((x - form).scaled(sign), ranges) for x in others):
+        if not any(ranges.keep_nonnegative((x - form).scaled(sign)) for x in others):
             kept.append(form)
     return kept
-
-
-def _never_less(form: Affine, ranges: Ranges) -> bool:
-    reach = ranges.bounds(form)
-    return reach is not None and ranges.holds(reach[0])

@@ -11,8 +11,8 @@ import numpy as np
 from tensorgen.fields.evaluator import Evaluator
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call
+from tensorgen.operators.references import Array
 
-Array = Any
 Table = Mapping[str, Callable[..., Array]]
 
 

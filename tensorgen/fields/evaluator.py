@@ -39,8 +39,8 @@ from tensorgen.operators.recurrences.recurrence import (
     is_recurrence,
     result_of,
 )
+from tensorgen.operators.references import Array
 
-Array = Any
 Labels = tuple[int, ...]
 FAR = 2**30
 """Whole numbers below have products and sums that no integer of NumPy wraps."""
@@ -73,10 +73,7 @@ class Evaluator(ABC, Generic[F]):
     """Values of nodes at one point: sizes, and the values of inputs."""
 
     def __init__(
-        self,
-        field: F,
-        sizes: Mapping[str, int],
-        given: Callable[[Input], Array],
+        self, field: F, sizes: Mapping[str, int], given: Callable[[Input], Array]
     ) -> None:
         """Remember all values; `given` makes those of inputs."""
         self.field = field

@@ -12,7 +12,6 @@ from tensorgen.errors import Text, fail
 from tensorgen.spec.model import PROPERTIES
 from tensorgen.spec.written_scalars import flow
 
-_WORD = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _INDEX = re.compile(r"\bint\s*(?:<\s*(?P<bound>\S.*))?$")
 _BATCH = re.compile(r"[\s,]*\bbatch\s*:\s*(?P<size>\[[^\[\]]*\]|[^\s,\[\]]+)")
 _ALLOWED = re.compile(r"[\w\s,+*\-<:()\[\]]*", re.ASCII)

@@ -11,25 +11,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from tensorgen.errors import Span, SpecError, fail, suggest
+from tensorgen.frontends import formula as tree
 from tensorgen.frontends.cursor import Cursor, Token
 from tensorgen.frontends.declared import Declared
-from tensorgen.frontends.formula import (
-    Binary,
-    Call,
-    Entry,
-    Filled,
-    Formula,
-    Identity,
-    Minus,
-    Name,
-    Number,
-    Sign,
-    Sum,
-    Total,
-    Transposed,
-    Whole,
-    number,
-)
 from tensorgen.frontends.latex_limits import read_below, read_limits
 from tensorgen.frontends.latex_symbols import Symbols
 from tensorgen.frontends.latex_words import (
@@ -55,7 +39,7 @@ _BEGINNING = (
 )
 """Commands with which a factor begins, beside functions and symbols."""
 _FUNCTION_NAMES = ("f", "g", "h", "phi", "psi", "Phi", "Psi")
-_SIGNS: Mapping[str, Sign] = {
+_SIGNS: Mapping[str, tree.Sign] = {
     **{r"\cdot": "*", r"\times": "*", "*": "*", r"\odot": ".*"},
     **{"/": "/", r"\div": "/", r"\oslash": "./"},
 }
@@ -65,13 +49,12 @@ class LatexParser:
     """Reads formulas from a cursor, over what is known of their symbols."""
 
     def __init__(self, cursor: Cursor, symbols: Symbols) -> None:
-        """Read from the cursor on."""
         self._cursor = cursor
         self._symbols = symbols
         self._indices: list[str] = []
         self._bars: list[str] = []
 
-    def formula(self) -> Formula:
+    def formula(self) -> tree.Formula:
         """Read a sum of products."""
         cursor = self._cursor
         start = cursor.next.span
@@ -80,13 +63,13 @@ class LatexParser:
         while sign := cursor.take("+", "-"):
             terms.append((sign.kind == "-", self._product()))
         if len(terms) > 1:
-            return Sum(cursor.since(start), tuple(terms))
+            return tree.Sum(cursor.since(start), tuple(terms))
         minus, only = terms[0]
-        return Minus(cursor.since(start), only) if minus else only
+        return tree.Minus(cursor.since(start), only) if minus else only
 
     # --- products -----------------------------------------------------------
 
-    def _product(self, is_argument: bool = False) -> Formula:
+    def _product(self, is_argument: bool = False) -> tree.Formula:
         """Read factors up to a plus or minus; of an argument, up to a function."""
         cursor = self._cursor
         start = cursor.next.span
@@ -103,7 +86,7 @@ class LatexParser:
             cursor.enter()
             count += 1
             if sign is not None and cursor.take("-"):
-                right = Minus(cursor.next.span, self._factor())
+                right = tree.Minus(cursor.next.span, self._factor())
             else:
                 right = self._factor()
             found = self._multiplied(found, sign, right, cursor.since(start))
@@ -111,37 +94,41 @@ class LatexParser:
             cursor.leave()
         return found
 
-    def _check_divisor(self, divisor: Formula) -> None:
+    def _check_divisor(self, divisor: tree.Formula) -> None:
         """Refuse `a / b c`: who reads it cannot know whether c is below."""
-        if not isinstance(divisor, Number):
+        if not isinstance(divisor, tree.Number):
             hint = r"write \frac{a}{b c}, or parentheses"
             place = self._cursor.next.span
             fail("what follows a quotient may be below or beside it", place, hint=hint)
 
     def _multiplied(
-        self, left: Formula, sign: Token | None, right: Formula, span: Span
-    ) -> Formula:
-        kind: Sign = "*" if sign is None else _SIGNS[sign.kind]
-        if isinstance(left, Transposed) or (
-            isinstance(left, Binary) and isinstance(left.right, Transposed)
+        self, left: tree.Formula, sign: Token | None, right: tree.Formula, span: Span
+    ) -> tree.Formula:
+        kind: tree.Sign = "*" if sign is None else _SIGNS[sign.kind]
+        if isinstance(left, tree.Transposed) or (
+            isinstance(left, tree.Binary) and isinstance(left.right, tree.Transposed)
         ):
             self._is_row(right)
-        if kind == "*" and isinstance(left, Name) and isinstance(right, Entry):
+        if (
+            kind == "*"
+            and isinstance(left, tree.Name)
+            and isinstance(right, tree.Entry)
+        ):
             self._symbols.used(right.array.name).factors.add(left.name)
         if sign is not None and sign.kind == r"\cdot":
             orders = [self._order(left), self._order(right)]
-            if orders == [1, 1] and not isinstance(left, Transposed):
-                return Call(span, "inner", (left, right))
-        return Binary(span, kind, left, right)
+            if orders == [1, 1] and not isinstance(left, tree.Transposed):
+                return tree.Call(span, "inner", (left, right))
+        return tree.Binary(span, kind, left, right)
 
-    def _is_row(self, node: Formula) -> None:
+    def _is_row(self, node: tree.Formula) -> None:
         """Take down that an entry is a vector: it is transposed, or meets a row."""
-        if isinstance(node, Entry) and len(node.places) == 1:
+        if isinstance(node, tree.Entry) and len(node.places) == 1:
             self._symbols.used(node.array.name).rows_are_vectors = True
-        elif isinstance(node, Name):
+        elif isinstance(node, tree.Name):
             self._symbols.used(node.name).is_array = True
 
-    def _order(self, node: Formula) -> int:
+    def _order(self, node: tree.Formula) -> int:
         """How many axes a formula has, as far as symbols are known."""
         if not self._symbols.is_known:
             return 0
@@ -170,13 +157,15 @@ class LatexParser:
 
     # --- factors ------------------------------------------------------------
 
-    def _factor(self) -> Formula:
+    def _factor(self) -> tree.Formula:
         """Read an atom with what stands above it."""
         cursor = self._cursor
         start = cursor.next.span
         found, count = self._atom(), 0
         while True:
-            if cursor.next.kind == "_" and not isinstance(found, Name | Entry):
+            if cursor.next.kind == "_" and not isinstance(
+                found, tree.Name | tree.Entry
+            ):
                 message = "a subscript stands behind a symbol, not behind a formula"
                 fail(message, cursor.next.span)
             raised = cursor.take("'", "^")
@@ -189,25 +178,25 @@ class LatexParser:
             cursor.leave()
         return found
 
-    def _raised(self, base: Formula, sign: Token, start: Span) -> Formula:
+    def _raised(self, base: tree.Formula, sign: Token, start: Span) -> tree.Formula:
         cursor = self._cursor
         if sign.kind == "'" or take_transposition(cursor):
             self._is_row(base)
-            return Transposed(cursor.since(start), base)
+            return tree.Transposed(cursor.since(start), base)
         if take_words(cursor, "{", "-", r"\top", "}"):
             span = cursor.since(start)
-            return Transposed(span, Call(span, "inv", (base,)))
-        sign_of: Sign = "^"
+            return tree.Transposed(span, tree.Call(span, "inv", (base,)))
+        sign_of: tree.Sign = "^"
         if cursor.next.kind == "{" and cursor.ahead(1).kind == r"\odot":
             exponent, sign_of = self._power_by_entry(), ".^"
         else:
             exponent = self._group("an exponent")
         span = cursor.since(start)
-        if isinstance(base, Name) and base.name == "e" and self._is_euler():
-            return Call(span, "exp", (exponent,))
-        return Binary(span, sign_of, base, exponent)
+        if isinstance(base, tree.Name) and base.name == "e" and self._is_euler():
+            return tree.Call(span, "exp", (exponent,))
+        return tree.Binary(span, sign_of, base, exponent)
 
-    def _power_by_entry(self) -> Formula:
+    def _power_by_entry(self) -> tree.Formula:
         r"""Read `{\odot 2}` or `{\circ 2}`."""
         opened = self._cursor.advance()
         self._cursor.advance()
@@ -220,7 +209,7 @@ class LatexParser:
         own = self._symbols.declared.get("e")
         return own is None or own.is_guessed
 
-    def _group(self, what: str) -> Formula:
+    def _group(self, what: str) -> tree.Formula:
         """Read a group in braces, or what stands in place of one: a single word."""
         cursor = self._cursor
         opened = cursor.next
@@ -245,19 +234,19 @@ class LatexParser:
 
     # --- atoms --------------------------------------------------------------
 
-    def _atom(self) -> Formula:
+    def _atom(self) -> tree.Formula:
         """Read what has no sign around it, a level deeper."""
         self._cursor.enter()
         found = self._read_atom()
         self._cursor.leave()
         return found
 
-    def _read_atom(self) -> Formula:
+    def _read_atom(self) -> tree.Formula:
         cursor = self._cursor
         found = cursor.next
         if found.kind == "number":
             cursor.advance()
-            return number(found.text, found.span)
+            return tree.number(found.text, found.span)
         if found.kind in OPENING:
             return self._parenthesized()
         if found.kind in ("|", r"\lvert", r"\Vert", r"\lVert"):
@@ -268,13 +257,13 @@ class LatexParser:
             cursor.advance()
             above = self._group("a numerator")
             below = self._group("a denominator")
-            return Binary(cursor.since(found.span), "/", above, below)
+            return tree.Binary(cursor.since(found.span), "/", above, below)
         if found.kind == r"\sqrt":
             cursor.advance()
             if cursor.next.kind == "[":
                 fail("only square roots are known", cursor.next.span, hint="x^{1/3}")
             inner = self._group("what a root is of")
-            return Call(cursor.since(found.span), "sqrt", (inner,))
+            return tree.Call(cursor.since(found.span), "sqrt", (inner,))
         if found.kind in (r"\norm", r"\abs"):
             cursor.advance()
             inner = self._group("what it is of")
@@ -282,7 +271,7 @@ class LatexParser:
             return (
                 self._norm(inner, span)
                 if found.kind == r"\norm"
-                else Call(span, "abs", (inner,))
+                else tree.Call(span, "abs", (inner,))
             )
         if found.kind in SUMS:
             return self._sum()
@@ -290,7 +279,7 @@ class LatexParser:
             return self._function()
         return self._variable()
 
-    def _parenthesized(self) -> Formula:
+    def _parenthesized(self) -> tree.Formula:
         cursor = self._cursor
         opened = cursor.advance()
         with self._inside():
@@ -305,7 +294,7 @@ class LatexParser:
             hint = r"write out what it is; a product is f \cdot (x)"
             fail(f"'{name}' looks like a function, which is not known", span, hint=hint)
 
-    def _between_bars(self) -> Formula:
+    def _between_bars(self) -> tree.Formula:
         cursor = self._cursor
         opened = cursor.advance()
         closing = {r"\lvert": r"\rvert", r"\lVert": r"\rVert"}
@@ -318,13 +307,13 @@ class LatexParser:
         if wanted in (r"\rVert", r"\Vert") or cursor.next.kind == "_":
             return self._norm(inner, span)
         if self._order(inner) == 2:
-            return Call(span, "det", (inner,))
-        return Call(span, "abs", (inner,))
+            return tree.Call(span, "det", (inner,))
+        return tree.Call(span, "abs", (inner,))
 
-    def _norm(self, inner: Formula, span: Span) -> Formula:
+    def _norm(self, inner: tree.Formula, span: Span) -> tree.Formula:
         r"""A norm, by what stands below it: `\lVert x \rVert_2`."""
         cursor = self._cursor
-        terms = [x for _, x in inner.terms] if isinstance(inner, Sum) else [inner]
+        terms = [x for _, x in inner.terms] if isinstance(inner, tree.Sum) else [inner]
         for term in terms:
             self._is_row(term)
         kind = "2"
@@ -337,9 +326,9 @@ class LatexParser:
         if kind == "2" and self._order(inner) == 2:
             hint = r"\lVert A \rVert_F is the Frobenius norm"
             fail("the spectral norm of a matrix is not known", span, hint=hint)
-        return Call(cursor.since(span), NORMS[kind], (inner,))
+        return tree.Call(cursor.since(span), NORMS[kind], (inner,))
 
-    def _inner(self) -> Formula:
+    def _inner(self) -> tree.Formula:
         cursor = self._cursor
         opened = cursor.advance()
         with self._inside():
@@ -350,9 +339,9 @@ class LatexParser:
         cursor.expect(r"\rangle", opened)
         for side in (left, right):
             self._is_row(side)
-        return Call(cursor.since(opened.span), "inner", (left, right))
+        return tree.Call(cursor.since(opened.span), "inner", (left, right))
 
-    def _sum(self) -> Formula:
+    def _sum(self) -> tree.Formula:
         """Read a sum, a product, a maximum or a minimum over indices."""
         cursor = self._cursor
         start = cursor.advance()
@@ -365,12 +354,12 @@ class LatexParser:
         self._symbols.ended |= {name for name, _ in indices}
         found = body
         for name, limits in reversed(indices):
-            found = Total(
+            found = tree.Total(
                 cursor.since(start.span), SUMS[start.kind], found, name, limits
             )
         return found
 
-    def _function(self) -> Formula:
+    def _function(self) -> tree.Formula:
         cursor = self._cursor
         start = cursor.next
         function = function_named(cursor.advance())
@@ -379,10 +368,10 @@ class LatexParser:
         found = self._arguments(function, start)
         if power is not None:
             # By entry, as the function: \sin^2 x.
-            found = Binary(cursor.since(start.span), ".^", found, power)
+            found = tree.Binary(cursor.since(start.span), ".^", found, power)
         return found
 
-    def _arguments(self, function: str, start: Token) -> Formula:
+    def _arguments(self, function: str, start: Token) -> tree.Formula:
         """Read what a function is of, in parentheses or up to the next function."""
         cursor = self._cursor
         opened = cursor.next
@@ -399,14 +388,14 @@ class LatexParser:
         if function in ("max", "min") and len(arguments) > 1:
             found = arguments[0]
             for other in arguments[1:]:
-                found = Call(span, f"{function}imum", (found, other))
+                found = tree.Call(span, f"{function}imum", (found, other))
             return found
         if len(arguments) != 1:
             message = f"{start.text} has one argument, not {len(arguments)}"
             fail(message, span)
-        return Call(span, function, tuple(arguments))
+        return tree.Call(span, function, tuple(arguments))
 
-    def _variable(self) -> Formula:
+    def _variable(self) -> tree.Formula:
         cursor = self._cursor
         start = cursor.next
         if not is_symbol(start):
@@ -423,11 +412,11 @@ class LatexParser:
         if start.kind == r"\mathbb" and name not in ("0", "1"):
             fail(f"'{name}' in this font is no variable", span)
         if name == "1":
-            return Filled(span, Number(span, "1"), 1)
+            return tree.Filled(span, tree.Number(span, "1"), 1)
         if name == "0":
-            return Filled(span, Number(span, "0"), 1)
+            return tree.Filled(span, tree.Number(span, "0"), 1)
         if name == "pi" and cursor.next.kind != "_":
-            return Number(span, "pi")
+            return tree.Number(span, "pi")
         below = None
         if cursor.next.kind == "_":
             cursor.advance()
@@ -436,11 +425,11 @@ class LatexParser:
         own = self._symbols.declared.get(name)
         if name == "I" and (own is None or own.is_guessed):
             self._symbols.remarks["I is the identity."] = None
-            return Identity(span)
+            return tree.Identity(span)
         if below is None and name in self._indices:
-            return Whole(span, Dim.symbol(name) + self._symbols.first)
+            return tree.Whole(span, Dim.symbol(name) + self._symbols.first)
         if below is None and name in self._symbols.sizes:
-            return Whole(span, Dim.symbol(name))
+            return tree.Whole(span, Dim.symbol(name))
         if name == "sigma" and own is None and cursor.next.kind == "(":
             told = "sigma with parentheses is the logistic function."
             self._symbols.remarks[told] = None

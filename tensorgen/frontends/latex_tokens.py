@@ -43,10 +43,7 @@ _SAME: Mapping[str, str] = {
     **{r"\ge": ">=", r"\geq": ">=", r"\geqslant": ">=", r"\lt": "<", r"\gt": ">"},
     **{r"\lbrace": r"\{", r"\rbrace": r"\}", r"\vert": "|", r"\ast": "*"},
     **{r"\boldsymbol": r"\mathbf", r"\bm": r"\mathbf", r"\bf": r"\mathbf"},
-    **{
-        r"\vec": r"\mathbf",
-        r"\pmb": r"\mathbf",
-    },
+    **{r"\vec": r"\mathbf", r"\pmb": r"\mathbf"},
     **{r"\prime": "'", r"\intercal": r"\top", r"\trans": r"\top", r"\T": r"\top"},
     **{r"\ln": r"\log", r"\Tr": r"\tr", r"\trace": r"\tr", r"\mathds": r"\mathbb"},
     **{r"\hadamard": r"\odot", r"\circ": r"\odot", r"\lnot": r"\neg"},

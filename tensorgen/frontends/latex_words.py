@@ -22,7 +22,7 @@ FUNCTIONS: Mapping[str, str] = {
 r"""Functions by their commands; `\operatorname` makes a word one of them."""
 
 SUMS: Mapping[str, str] = {
-    **{r"\sum": "sum", r"\prod": "prod", r"\max": "max", r"\min": "min"},
+    **{r"\sum": "sum", r"\prod": "prod", r"\max": "max", r"\min": "min"}
 }
 NORMS: Mapping[str, str] = {
     **{"1": "norm1", "2": "norm2", "F": "norm2", "infty": "norminf"},

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tensorgen.errors import Remark, Source, SpecError, SpecWarning
-from tensorgen.loading import LoadedModule, generated, loaded
+from tensorgen.errors import Remark, Source, SpecError
+from tensorgen.loading import LoadedModule, generated, loaded, warn_of
 
 if TYPE_CHECKING:
     from tensorgen.explanation.shown import Explanation
@@ -19,7 +18,6 @@ class Verified:
     """What `verify` found: true if nothing is wrong, and a table as text."""
 
     def __init__(self, findings: list[Finding]) -> None:
-        """Hold what was found."""
         self.findings = findings
 
     def __bool__(self) -> bool:
@@ -63,7 +61,7 @@ class MadeSpec:
                 allow_external=allow_external,
                 note=remarks.append,
             )
-        _warn(remarks)
+        warn_of(remarks)
         return text
 
     def load(
@@ -78,7 +76,7 @@ class MadeSpec:
             module = loaded(
                 self._source(), backend, mode, allow_external, note=remarks.append
             )
-        _warn(remarks)
+        warn_of(remarks)
         return module
 
     def explain(
@@ -128,10 +126,3 @@ class MadeSpec:
             yield
         except SpecError as error:
             raise self._about(error) from None
-
-
-def _warn(remarks: list[Remark]) -> None:
-    """Warn whoever called the method that calls this one."""
-    for remark in remarks:
-        if remark.is_warning:
-            warnings.warn(str(remark), SpecWarning, stacklevel=3)

@@ -9,22 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from tensorgen.errors import Source, Span, fail, suggest
+from tensorgen.frontends import formula as tree
 from tensorgen.frontends.cursor import Cursor, Token
 from tensorgen.frontends.declared import Declared
-from tensorgen.frontends.formula import (
-    Binary,
-    Call,
-    Filled,
-    Formula,
-    Identity,
-    Minus,
-    Name,
-    Number,
-    Sign,
-    Sum,
-    Transposed,
-    number,
-)
 from tensorgen.frontends.known_functions import KNOWN
 
 _TOKEN = re.compile(
@@ -62,8 +49,8 @@ FUNCTIONS: Mapping[str, str] = {
 MADE = {"vector": 1, "matrix": 2}
 """What is called with a number, and is as long as its place asks for."""
 
-_BY_ENTRY: Mapping[str, Sign] = {".*": ".*", "./": "./", "*": "*", "/": "/"}
-_POWERS: Mapping[str, Sign] = {"^": "^", ".^": ".^"}
+_BY_ENTRY: Mapping[str, tree.Sign] = {".*": ".*", "./": "./", "*": "*", "/": "/"}
+_POWERS: Mapping[str, tree.Sign] = {"^": "^", ".^": ".^"}
 
 
 def tokens(source: Source, start: int = 0, end: int | None = None) -> list[Token]:
@@ -94,11 +81,10 @@ class MatlabParser:
     """Reads formulas from a cursor, over variables that are declared or guessed."""
 
     def __init__(self, cursor: Cursor, variables: Mapping[str, Declared] = {}) -> None:
-        """Read from the cursor on."""
         self._cursor = cursor
         self._variables = variables
 
-    def formula(self) -> Formula:
+    def formula(self) -> tree.Formula:
         """Read a sum of products."""
         cursor = self._cursor
         start = cursor.next.span
@@ -107,9 +93,9 @@ class MatlabParser:
             terms.append((sign.kind == "-", self._product()))
         if len(terms) == 1:
             return terms[0][1]
-        return Sum(cursor.since(start), tuple(terms))
+        return tree.Sum(cursor.since(start), tuple(terms))
 
-    def _product(self) -> Formula:
+    def _product(self) -> tree.Formula:
         cursor = self._cursor
         start = cursor.next.span
         found, count = self._signed(), 0
@@ -122,7 +108,7 @@ class MatlabParser:
             right = self._signed()
             cursor.enter()
             count += 1
-            found = Binary(cursor.since(start), _BY_ENTRY[sign.kind], found, right)
+            found = tree.Binary(cursor.since(start), _BY_ENTRY[sign.kind], found, right)
         for _ in range(count):
             cursor.leave()
         following = cursor.next
@@ -132,7 +118,7 @@ class MatlabParser:
             fail(message, following.span, hint=hint)
         return found
 
-    def _signed(self) -> Formula:
+    def _signed(self) -> tree.Formula:
         cursor = self._cursor
         start = cursor.next.span
         if sign := cursor.take("-", "+"):
@@ -141,10 +127,10 @@ class MatlabParser:
             cursor.leave()
             if sign.kind == "+":
                 return operand
-            return Minus(cursor.since(start), operand)
+            return tree.Minus(cursor.since(start), operand)
         return self._power()
 
-    def _power(self) -> Formula:
+    def _power(self) -> tree.Formula:
         cursor = self._cursor
         start = cursor.next.span
         found, count = self._atom(), 0
@@ -152,37 +138,39 @@ class MatlabParser:
             cursor.enter()
             count += 1
             if sign.kind == "'":
-                found = Transposed(cursor.since(start), found)
+                found = tree.Transposed(cursor.since(start), found)
                 continue
             if sign.kind == "^" and cursor.next.text == "T":
                 cursor.advance()
-                found = Transposed(cursor.since(start), found)
+                found = tree.Transposed(cursor.since(start), found)
                 continue
             exponent = self._exponent()
-            found = Binary(cursor.since(start), _POWERS[sign.kind], found, exponent)
+            found = tree.Binary(
+                cursor.since(start), _POWERS[sign.kind], found, exponent
+            )
         for _ in range(count):
             cursor.leave()
         return found
 
-    def _exponent(self) -> Formula:
+    def _exponent(self) -> tree.Formula:
         start = self._cursor.next.span
         if self._cursor.take("-"):
-            return Minus(self._cursor.since(start), self._atom())
+            return tree.Minus(self._cursor.since(start), self._atom())
         return self._atom()
 
-    def _atom(self) -> Formula:
+    def _atom(self) -> tree.Formula:
         """Read what has no sign around it, a level deeper."""
         self._cursor.enter()
         found = self._read_atom()
         self._cursor.leave()
         return found
 
-    def _read_atom(self) -> Formula:
+    def _read_atom(self) -> tree.Formula:
         cursor = self._cursor
         found = cursor.next
         if found.kind == "number":
             cursor.advance()
-            return number(found.text, found.span)
+            return tree.number(found.text, found.span)
         if found.kind == "(":
             cursor.advance()
             inner = self.formula()
@@ -195,19 +183,19 @@ class MatlabParser:
             return self._call(found)
         if found.text not in self._variables:
             if found.text == "eye":
-                return Identity(found.span)
+                return tree.Identity(found.span)
             if found.text == "pi":
-                return Number(found.span, "pi")
+                return tree.Number(found.span, "pi")
             if found.text in FUNCTIONS or found.text in MADE:
                 hint = f"{found.text}(x) is a value"
                 message = f"'{found.text}' is a function, and stands without arguments"
                 fail(message, found.span, hint=hint)
-        return Name(found.span, found.text)
+        return tree.Name(found.span, found.text)
 
-    def _call(self, name: Token) -> Formula:
+    def _call(self, name: Token) -> tree.Formula:
         cursor = self._cursor
         opened = cursor.advance()
-        arguments: list[Formula] = []
+        arguments: list[tree.Formula] = []
         if cursor.next.kind != ")":
             arguments.append(self.formula())
             while cursor.take(","):
@@ -224,10 +212,10 @@ class MatlabParser:
             if len(arguments) != 1:
                 hint = f"its size follows from its place: {name.text}(1)"
                 fail(f"{name.text} has one argument, a number", span, hint=hint)
-            return Filled(span, arguments[0], MADE[name.text])
+            return tree.Filled(span, arguments[0], MADE[name.text])
         function = FUNCTIONS[name.text]
         wanted = KNOWN[function].arguments
         if len(arguments) != wanted:
             message = f"{name.text} has {wanted} argument, not {len(arguments)}"
             fail(message, span)
-        return Call(span, function, tuple(arguments))
+        return tree.Call(span, function, tuple(arguments))

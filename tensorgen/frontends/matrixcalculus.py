@@ -54,11 +54,7 @@ def read_matrixcalculus(source: Source, asked: Asked) -> Translation:
     if cursor.next.kind != "end":
         cursor.unexpected("the end of the formula")
     model = Model(
-        "MatrixCalculus.org's notation",
-        found,
-        declared,
-        by=tuple(by),
-        text=source.text,
+        "MatrixCalculus.org's notation", found, declared, by=tuple(by), text=source.text
     )
     return write_spec(model, asked)
 

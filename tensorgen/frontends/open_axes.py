@@ -9,7 +9,6 @@ class Axes:
     """Axes by number, and classes of those that have one length (union-find)."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._above: list[int] = []
         self._named: dict[str, int] = {}
 

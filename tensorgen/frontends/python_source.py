@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NoReturn
 
-from tensorgen.errors import Mark, Source, Span, fail
+from tensorgen.errors import Source, Span, fail
 
 Meant = float | str | None
 LONGEST = 1 << 20
@@ -57,7 +57,6 @@ class PythonFile:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where each line starts."""
         starts, at = [0], 0
         for line in self.source.text.split("\n"):
             at += len(line) + 1
@@ -103,15 +102,9 @@ class PythonFile:
         text = " ".join(self.source.text[start:end].split())
         return text if len(text) <= 40 else text[:37] + "..."
 
-    def fail(
-        self,
-        message: str,
-        node: ast.AST,
-        hint: str | None = None,
-        marks: Iterable[Mark] = (),
-    ) -> NoReturn:
+    def fail(self, message: str, node: ast.AST, hint: str | None = None) -> NoReturn:
         """Raise a `SpecError` about a part."""
-        fail(message, self.span(node), hint=hint, marks=marks)
+        fail(message, self.span(node), hint=hint)
 
     # Names
 
@@ -184,11 +177,14 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
             yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _stored(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement of the file's top binds, functions aside."""
+def _stored(statement: ast.stmt) -> list[str]:
+    """The names that a statement of the file's top binds, functions aside."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield statement.name
-        return
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
+        return [statement.name]
+    return assigned(statement)
+
+
+def assigned(tree: ast.AST) -> list[str]:
+    """The names that some text assigns to."""
+    names = (x for x in ast.walk(tree) if isinstance(x, ast.Name))
+    return [x.id for x in names if isinstance(x.ctx, ast.Store)]

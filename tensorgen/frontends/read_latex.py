@@ -71,12 +71,7 @@ def _words_in(source: Source, comment: Span) -> list[Token]:
 class _Reader:
     """Reads a text once."""
 
-    def __init__(
-        self,
-        source: Source,
-        words: list[Token],
-        symbols: Symbols,
-    ) -> None:
+    def __init__(self, source: Source, words: list[Token], symbols: Symbols) -> None:
         self._source = source
         end = words[-1].span.end if words else len(source.text)
         self._cursor = Cursor(words, source, end)

@@ -7,24 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 from tensorgen.errors import Span, fail, printable
+from tensorgen.frontends import formula as tree
 from tensorgen.frontends.declared import Declared
-from tensorgen.frontends.formula import (
-    Binary,
-    Call,
-    Compared,
-    Entry,
-    Filled,
-    Formula,
-    Identity,
-    Minus,
-    Name,
-    Number,
-    Sum,
-    Total,
-    Transposed,
-    Whole,
-    walked,
-)
 from tensorgen.frontends.known_functions import KNOWN
 from tensorgen.frontends.open_axes import Axes
 from tensorgen.ir.dims import Dim
@@ -76,7 +60,7 @@ class ShapeReader:
         self.sizes = (*sizes,)
         self.axes = Axes()
         self.words = words
-        self.of: dict[Formula, Shape] = {}
+        self.of: dict[tree.Formula, Shape] = {}
         self.variables = variables
         self.own = {name: self._axes(given) for name, given in variables.items()}
         self._ranges: dict[str, tuple[Dim, Dim] | int] = {}
@@ -89,7 +73,7 @@ class ShapeReader:
             self.join(own[0], own[1], given.span, f"the sides of {given.name}")
         return tuple(own)
 
-    def fits(self, node: Formula, bound: Formula) -> bool:
+    def fits(self, node: tree.Formula, bound: tree.Formula) -> bool:
         """Whether a formula bounds another one: it is a scalar, or has its axes."""
         return self.of[bound].order in (0, self.of[node].order)
 
@@ -99,46 +83,48 @@ class ShapeReader:
             for size in sizes
         ]
 
-    def read(self, node: Formula) -> Shape:
+    def read(self, node: tree.Formula) -> Shape:
         """Return the shape of a formula, and remember that of each part of it."""
         found = self.of[node] = self._read(node)
         return found
 
-    def compare(self, left: Formula, right: Formula, span: Span | None) -> None:
+    def compare(
+        self, left: tree.Formula, right: tree.Formula, span: Span | None
+    ) -> None:
         """Read the two sides of a constraint, which are compared by entry."""
         self._together([left, right], span)
 
-    def _read(self, node: Formula) -> Shape:
+    def _read(self, node: tree.Formula) -> Shape:
         match node:
-            case Number() | Whole():
+            case tree.Number() | tree.Whole():
                 return SCALAR
-            case Name(name=name):
+            case tree.Name(name=name):
                 return self._variable(name)
-            case Filled(value=value, order=order, sizes=sizes):
+            case tree.Filled(value=value, order=order, sizes=sizes):
                 if self.read(value).order:
                     fail("what fills a vector or a matrix is a scalar", value.span)
                 own = self._sized(sizes or (None,) * order)
                 return Shape(own[0], own[1] if order > 1 else None)
-            case Identity(size=size):
+            case tree.Identity(size=size):
                 named = size is not None
                 side = self.axes.named(str(size)) if named else self.axes.fresh()
                 return Shape(side, side)
-            case Entry():
+            case tree.Entry():
                 return self._entry(node)
-            case Minus(operand=operand):
+            case tree.Minus(operand=operand):
                 return self.read(operand)
-            case Transposed(operand=operand):
+            case tree.Transposed(operand=operand):
                 rows, columns = self.read(operand)
                 return Shape(columns, rows)
-            case Sum(terms=terms):
+            case tree.Sum(terms=terms):
                 return self._together([term for _, term in terms], node.span)
-            case Compared(left=left, right=right):
+            case tree.Compared(left=left, right=right):
                 return self._together([left, right], node.span)
-            case Binary():
+            case tree.Binary():
                 return self._binary(node)
-            case Call():
+            case tree.Call():
                 return self._call(node)
-            case Total():
+            case tree.Total():
                 return self._total(node)
 
     def _variable(self, name: str) -> Shape:
@@ -162,7 +148,7 @@ class ShapeReader:
         self.join(one, other, span, what)
         return one
 
-    def _together(self, operands: Sequence[Formula], span: Span | None) -> Shape:
+    def _together(self, operands: Sequence[tree.Formula], span: Span | None) -> Shape:
         """The shape of what is done by entry: scalars go with everything."""
         found, first = SCALAR, operands[0]
         for operand in operands:
@@ -175,9 +161,9 @@ class ShapeReader:
 
     def _same(
         self,
-        first: Formula,
+        first: tree.Formula,
         one: Shape,
-        second: Formula,
+        second: tree.Formula,
         other: Shape,
         span: Span | None,
     ) -> None:
@@ -193,9 +179,9 @@ class ShapeReader:
 
     def _disagree(
         self,
-        first: Formula,
+        first: tree.Formula,
         one: Shape,
-        second: Formula,
+        second: tree.Formula,
         other: Shape,
         span: Span | None,
         hint: str | None,
@@ -208,7 +194,7 @@ class ShapeReader:
         message = f"shapes do not fit: {one} and {other}"
         fail(message, span, marks=marks, hint=hint)
 
-    def _binary(self, node: Binary) -> Shape:
+    def _binary(self, node: tree.Binary) -> Shape:
         left, right = node.left, node.right
         if node.sign in (".*", "./", ".^"):
             return self._together([left, right], node.span)
@@ -230,7 +216,7 @@ class ShapeReader:
         self._pair(one.columns, other.rows, node.span, what)
         return Shape(one.rows, other.columns)
 
-    def _product(self, node: Binary) -> str:
+    def _product(self, node: tree.Binary) -> str:
         """The products that may be meant where one has no meaning."""
         a, b = _text(node.left, "x"), _text(node.right, "y")
         one, other = self.of[node.left], self.of[node.right]
@@ -242,7 +228,7 @@ class ShapeReader:
             return f"transposed, {self.words.transposed.format(a)} is a row"
         return entries if one.order == other.order else "transpose one of them"
 
-    def _power(self, node: Binary, base: Shape, exponent: Shape) -> Shape:
+    def _power(self, node: tree.Binary, base: Shape, exponent: Shape) -> Shape:
         a, b = _text(node.left, "x"), _text(node.right, "2")
         entries = f"by entry it is {self.words.power.format(a, b)}"
         if exponent.order:
@@ -256,7 +242,7 @@ class ShapeReader:
             self.join(base.rows, base.columns, node.span, "sides of a power")
         return base
 
-    def _call(self, node: Call) -> Shape:
+    def _call(self, node: tree.Call) -> Shape:
         row = KNOWN[node.function]
         if row.rule == "entries":
             return self._together(node.arguments, node.span)
@@ -285,7 +271,7 @@ class ShapeReader:
         (side,) = found.axes
         return Shape(side, side)
 
-    def _total(self, node: Total) -> Shape:
+    def _total(self, node: tree.Total) -> Shape:
         limits = node.limits
         # Several sums may have an index of one name: it means what is said innermost.
         before = self._ranges.get(node.index)
@@ -300,13 +286,13 @@ class ShapeReader:
             fail(f"a {node.function} over an index is of scalars", node.body.span)
         return found
 
-    def _is_read(self, node: Total) -> bool:
+    def _is_read(self, node: tree.Total) -> bool:
         """Whether an entry has an index alone in a place: it says how far it runs."""
         own = Dim.symbol(node.index)
-        entries = (x for x in walked(node.body) if isinstance(x, Entry))
+        entries = (x for x in tree.walked(node.body) if isinstance(x, tree.Entry))
         return any(own in entry.places for entry in entries)
 
-    def _entry(self, node: Entry) -> Shape:
+    def _entry(self, node: tree.Entry) -> Shape:
         own = self.own[node.array.name]
         self.of[node.array] = self._variable(node.array.name)
         count = len(node.places)
@@ -352,7 +338,7 @@ class ShapeReader:
                 self.axes.join(axis, self.axes.named(str(largest)))
         every = [x for own in sorted(self.own.values(), key=_fewer) for x in own]
         every += [x for shape in self.of.values() for x in shape.axes]
-        indices = [node.index for node in self.of if isinstance(node, Total)]
+        indices = [node.index for node in self.of if isinstance(node, tree.Total)]
         taken = (*self.variables, *self.sizes, *indices, "e", "pi", "inf")
         return self.axes.names(every, taken)
 
@@ -362,25 +348,25 @@ def _fewer(axes: tuple[int, ...]) -> int:
     return -len(axes)
 
 
-def whole_number(node: Formula) -> int | None:
+def whole_number(node: tree.Formula) -> int | None:
     """Return the integer that a formula is, if it is written as one."""
     sign = 1
-    if isinstance(node, Minus):
+    if isinstance(node, tree.Minus):
         node, sign = node.operand, -1
-    if isinstance(node, Number) and node.text.isdigit() and len(node.text) < 10:
+    if isinstance(node, tree.Number) and node.text.isdigit() and len(node.text) < 10:
         return sign * int(node.text)
-    if isinstance(node, Whole):
+    if isinstance(node, tree.Whole):
         value = node.value.constant
         return None if value is None else sign * value
     return None
 
 
-def _text(node: Formula, otherwise: str) -> str:
+def _text(node: tree.Formula, otherwise: str) -> str:
     """What stands there, if that is short; in parentheses where it is several words."""
     if node.span is None:
         return otherwise
     found = node.span.source.text[node.span.start : node.span.end]
     if not found or len(found) > 20 or printable(found) != found:
         return otherwise
-    whole = isinstance(node, Binary | Sum | Minus) and found[0] != "("
+    whole = isinstance(node, tree.Binary | tree.Sum | tree.Minus) and found[0] != "("
     return f"({found})" if whole else found

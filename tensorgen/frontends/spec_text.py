@@ -18,7 +18,6 @@ class SpecText:
     """A spec as it is written; `name` is what messages call it."""
 
     def __init__(self, name: str) -> None:
-        """Begin with nothing."""
         self.name = name
         self._parts: list[str] = []
         self._length = 0

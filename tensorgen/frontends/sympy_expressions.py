@@ -12,26 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from tensorgen.errors import fail, printable
+from tensorgen.frontends import formula as tree
 from tensorgen.frontends.declared import Declared, spelled
-from tensorgen.frontends.formula import (
-    Binary,
-    Call,
-    Compared,
-    Comparison,
-    Entry,
-    Filled,
-    Formula,
-    Identity,
-    Minus,
-    Name,
-    Number,
-    Sign,
-    Sum,
-    Total,
-    Transposed,
-    Whole,
-    entrywise,
-)
 from tensorgen.frontends.shape_of import Words
 from tensorgen.frontends.sympy_of_nodes import to_sympy
 from tensorgen.frontends.translation import Translation
@@ -77,7 +59,7 @@ FUNCTIONS: Mapping[str, str] = {
 }
 """SymPy's classes, and what the tree calls them; of several arguments, two by two."""
 
-_COMPARISONS: Mapping[str, Comparison] = {
+_COMPARISONS: Mapping[str, tree.Comparison] = {
     **{"StrictLessThan": "<", "LessThan": "<=", "StrictGreaterThan": ">"},
     **{"GreaterThan": ">=", "Equality": "==", "Unequality": "!="},
 }
@@ -128,10 +110,10 @@ class _Reader:
         self.declared: dict[str, Declared] = {}
         self.sizes: dict[str, None] = dict.fromkeys(sizes)
         self._bound: dict[Any, str] = {}
-        self._places: dict[Any, Formula] = {}
+        self._places: dict[Any, tree.Formula] = {}
         self._rules = self._table()
 
-    def _table(self) -> dict[str, Callable[[Any], Formula]]:
+    def _table(self) -> dict[str, Callable[[Any], tree.Formula]]:
         return {
             "Add": self._sum,
             "MatAdd": self._sum,
@@ -142,8 +124,8 @@ class _Reader:
             "MatPow": lambda x: self._binary("^", *x.args),
             "HadamardProduct": lambda x: self._folded(".*", x.args),
             "HadamardPower": lambda x: self._binary(".^", *x.args),
-            "Transpose": lambda x: Transposed(None, self.formula(x.arg)),
-            "Identity": lambda x: Identity(None, self._size(x.shape[0])),
+            "Transpose": lambda x: tree.Transposed(None, self.formula(x.arg)),
+            "Identity": lambda x: tree.Identity(None, self._size(x.shape[0])),
             "ZeroMatrix": lambda x: self._filled(x, "0"),
             "OneMatrix": lambda x: self._filled(x, "1"),
             "MatrixSymbol": self._matrix,
@@ -155,12 +137,12 @@ class _Reader:
             "Piecewise": self._cases,
             "KroneckerDelta": self._delta,
             "Heaviside": self._step,
-            "Inverse": lambda x: Call(None, "inv", (self.formula(x.arg),)),
+            "Inverse": lambda x: tree.Call(None, "inv", (self.formula(x.arg),)),
             "ElementwiseApplyFunction": self._by_entry,
-            "BooleanTrue": lambda x: Compared(None, "==", _number(0), _number(0)),
+            "BooleanTrue": lambda x: tree.Compared(None, "==", _number(0), _number(0)),
         }
 
-    def formula(self, x: Any) -> Formula:
+    def formula(self, x: Any) -> tree.Formula:
         """Return an expression as a tree."""
         kind = type(x).__name__
         if isinstance(x, int | float):
@@ -168,36 +150,36 @@ class _Reader:
         if getattr(x, "is_Number", False) and kind not in _CONSTANTS:
             return self._numeral(x)
         if kind in _CONSTANTS:
-            return Number(None, _CONSTANTS[kind])
+            return tree.Number(None, _CONSTANTS[kind])
         if kind == "NegativeInfinity":
-            return Minus(None, Number(None, "inf"))
+            return tree.Minus(None, tree.Number(None, "inf"))
         if kind in ("Symbol", "Dummy", "Idx"):
             return self._symbol(x)
         if kind in self._rules:
             return self._rules[kind](x)
         if kind in _COMPARISONS:
             left, right = map(self.formula, x.args)
-            return Compared(None, _COMPARISONS[kind], left, right)
+            return tree.Compared(None, _COMPARISONS[kind], left, right)
         if kind in FUNCTIONS:
             return self._call(x, FUNCTIONS[kind])
         _refuse(x, f"'{kind}'")
 
     # --- numbers and names --------------------------------------------------
 
-    def _numeral(self, x: Any) -> Formula:
+    def _numeral(self, x: Any) -> tree.Formula:
         if not x.is_finite:
             _refuse(x, "this number")
         if x.is_Rational and x.q != 1:
             above = _number(abs(x.p))
-            found = Binary(None, "/", above, _number(x.q))
-            return Minus(None, found) if x.p < 0 else found
+            found = tree.Binary(None, "/", above, _number(x.q))
+            return tree.Minus(None, found) if x.p < 0 else found
         return _signed(str(x) if x.is_Rational else repr(float(x)))
 
-    def _symbol(self, x: Any) -> Formula:
+    def _symbol(self, x: Any) -> tree.Formula:
         if x in self._places:
             return self._places[x]
         if x in self._bound or str(x) in self.sizes:
-            return Whole(None, self._size(x))
+            return tree.Whole(None, self._size(x))
         return self._named(x.name, 0, None)
 
     def _named(
@@ -206,12 +188,12 @@ class _Reader:
         order: int,
         sizes: tuple[Dim | None, ...] | None,
         is_row: bool = False,
-    ) -> Name:
+    ) -> tree.Name:
         own = Declared(name, order, sizes=sizes, is_row=is_row)
         first = self.declared.setdefault(name, own)
         if first.order != order:
             fail(f"'{name}' is a {first.kind} and a {own.kind}", None)
-        return Name(None, name)
+        return tree.Name(None, name)
 
     def check_names(self) -> None:
         """Raise `SpecError` where a spec can have no such names."""
@@ -246,19 +228,21 @@ class _Reader:
 
     # --- arithmetic ---------------------------------------------------------
 
-    def _sum(self, x: Any) -> Formula:
-        terms: list[tuple[bool, Formula]] = []
+    def _sum(self, x: Any) -> tree.Formula:
+        terms: list[tuple[bool, tree.Formula]] = []
         for term in x.args:
             found = self.formula(term)
-            minus = isinstance(found, Minus)
-            terms.append((minus, found.operand if isinstance(found, Minus) else found))
+            minus = isinstance(found, tree.Minus)
+            terms.append(
+                (minus, found.operand if isinstance(found, tree.Minus) else found)
+            )
         # A difference begins with what is not subtracted.
         terms.sort(key=lambda term: term[0])
-        return Sum(None, tuple(terms))
+        return tree.Sum(None, tuple(terms))
 
-    def _product(self, x: Any) -> Formula:
+    def _product(self, x: Any) -> tree.Formula:
         coefficient, factors = x.as_coeff_mul()
-        above, below = list[Formula](), list[Formula]()
+        above, below = list[tree.Formula](), list[tree.Formula]()
         for factor in factors:
             base, exponent = (*getattr(factor, "args", ()), None, None)[:2]
             is_power = type(factor).__name__ == "Pow" and exponent.is_number
@@ -274,122 +258,122 @@ class _Reader:
             above.insert(0, self.formula(size))
         found = _chained("*", above or [_number(1)])
         for divisor in below:
-            found = Binary(None, "/", found, divisor)
-        return Minus(None, found) if coefficient.is_negative else found
+            found = tree.Binary(None, "/", found, divisor)
+        return tree.Minus(None, found) if coefficient.is_negative else found
 
-    def _matrix_product(self, x: Any) -> Formula:
+    def _matrix_product(self, x: Any) -> tree.Formula:
         found = [self.formula(factor) for factor in x.args]
-        minus = isinstance(found[0], Minus)
-        if isinstance(found[0], Minus):
+        minus = isinstance(found[0], tree.Minus)
+        if isinstance(found[0], tree.Minus):
             found[0] = found[0].operand
         product = _chained("*", found)
-        return Minus(None, product) if minus else product
+        return tree.Minus(None, product) if minus else product
 
-    def _inner(self, x: Any) -> Formula:
+    def _inner(self, x: Any) -> tree.Formula:
         left, right = map(self.formula, x.args)
-        return Call(None, "inner", (left, right))
+        return tree.Call(None, "inner", (left, right))
 
-    def _power(self, x: Any) -> Formula:
+    def _power(self, x: Any) -> tree.Formula:
         base, exponent = x.args
         if exponent.is_Rational and (abs(exponent.p), exponent.q) == (1, 2):
-            root = Call(None, "sqrt", (self.formula(base),))
+            root = tree.Call(None, "sqrt", (self.formula(base),))
             if exponent.is_negative:
-                return Binary(None, "/", _number(1), root)
+                return tree.Binary(None, "/", _number(1), root)
             return root
         if exponent == -1:
-            return Binary(None, "/", _number(1), self.formula(base))
+            return tree.Binary(None, "/", _number(1), self.formula(base))
         if type(base).__name__ == "Exp1":
-            return Call(None, "exp", (self.formula(exponent),))
+            return tree.Call(None, "exp", (self.formula(exponent),))
         return self._binary("^", base, exponent)
 
-    def _binary(self, sign: Sign, left: Any, right: Any) -> Formula:
-        return Binary(None, sign, self.formula(left), self.formula(right))
+    def _binary(self, sign: tree.Sign, left: Any, right: Any) -> tree.Formula:
+        return tree.Binary(None, sign, self.formula(left), self.formula(right))
 
-    def _folded(self, sign: Sign, args: Iterable[Any]) -> Formula:
+    def _folded(self, sign: tree.Sign, args: Iterable[Any]) -> tree.Formula:
         return _chained(sign, [self.formula(x) for x in args])
 
-    def _call(self, x: Any, function: str) -> Formula:
+    def _call(self, x: Any, function: str) -> tree.Formula:
         arguments = [self.formula(argument) for argument in x.args]
         if function == "log" and len(arguments) == 2:
-            logs = [Call(None, "log", (argument,)) for argument in arguments]
-            return Binary(None, "/", *logs)
+            logs = [tree.Call(None, "log", (argument,)) for argument in arguments]
+            return tree.Binary(None, "/", *logs)
         if function in ("maximum", "minimum", "both", "either"):
             found = arguments[0]
             for other in arguments[1:]:
-                found = Call(None, function, (found, other))
+                found = tree.Call(None, function, (found, other))
             return found
-        return Call(None, function, tuple(arguments))
+        return tree.Call(None, function, tuple(arguments))
 
-    def _cases(self, x: Any) -> Formula:
+    def _cases(self, x: Any) -> tree.Formula:
         *first, (last, otherwise) = x.args
         if otherwise != True:  # noqa: E712  (SymPy's own truth)
             _refuse(x, "a Piecewise that is not defined everywhere")
         found = self.formula(last)
         for value, condition in reversed(first):
             case = (self.formula(condition), self.formula(value), found)
-            found = Call(None, "where", case)
+            found = tree.Call(None, "where", case)
         return found
 
-    def _delta(self, x: Any) -> Formula:
-        places = [Whole(None, self._size(place)) for place in x.args[:2]]
-        return Call(None, "delta", tuple(places))
+    def _delta(self, x: Any) -> tree.Formula:
+        places = [tree.Whole(None, self._size(place)) for place in x.args[:2]]
+        return tree.Call(None, "delta", tuple(places))
 
-    def _step(self, x: Any) -> Formula:
+    def _step(self, x: Any) -> tree.Formula:
         at, middle = x.args
         if middle != 1:
             _refuse(x, "a Heaviside that is not 1 at 0")
-        condition = Compared(None, ">=", self.formula(at), _number(0))
-        return Call(None, "where", (condition, _number(1), _number(0)))
+        condition = tree.Compared(None, ">=", self.formula(at), _number(0))
+        return tree.Call(None, "where", (condition, _number(1), _number(0)))
 
-    def _by_entry(self, x: Any) -> Formula:
+    def _by_entry(self, x: Any) -> tree.Formula:
         """`X.applyfunc(exp)`: the body of a function, with a matrix in it."""
         (variable,) = x.function.variables
         matrix = self.formula(x.expr)
         before, self._places = self._places, {**self._places, variable: matrix}
         found = self.formula(x.function.expr)
         self._places = before
-        return entrywise(found, matrix)
+        return tree.entrywise(found, matrix)
 
     # --- arrays ---------------------------------------------------------------
 
-    def _matrix(self, x: Any) -> Formula:
+    def _matrix(self, x: Any) -> tree.Formula:
         rows, columns = (self._size(size) for size in x.shape)
         sizes = tuple(size for size in (rows, columns) if size != 1)
         is_row = rows == 1 and columns != 1
         return self._named(x.name, len(sizes), sizes, is_row)
 
-    def _filled(self, x: Any, value: str) -> Formula:
+    def _filled(self, x: Any, value: str) -> tree.Formula:
         sizes = tuple(self._size(size) for size in x.shape)
         kept = tuple(size for size in sizes if size != 1)
         if not kept:
-            return Number(None, value)
-        found = Filled(None, Number(None, value), len(kept), kept)
+            return tree.Number(None, value)
+        found = tree.Filled(None, tree.Number(None, value), len(kept), kept)
         is_row = len(kept) == 1 and sizes[0] == 1
-        return Transposed(None, found) if is_row else found
+        return tree.Transposed(None, found) if is_row else found
 
-    def _matrix_entry(self, x: Any) -> Formula:
+    def _matrix_entry(self, x: Any) -> tree.Formula:
         matrix, *places = x.args
         found = self.formula(matrix)
         if all(size == 1 for size in matrix.shape):
             return found
-        if not isinstance(found, Name):
+        if not isinstance(found, tree.Name):
             _refuse(x, "an entry of a formula")
         own = [
             self._size(place)
             for place, size in zip(places, matrix.shape, strict=True)
             if size != 1
         ]
-        return Entry(None, found, tuple(own))
+        return tree.Entry(None, found, tuple(own))
 
-    def _entry(self, x: Any) -> Formula:
+    def _entry(self, x: Any) -> tree.Formula:
         base, *places = x.args
         shape = base.shape
         sizes = None if shape is None else tuple(self._size(size) for size in shape)
         label = str(base.label)
         name = self._named(label, len(places), sizes)
-        return Entry(None, name, tuple(self._size(place) for place in places))
+        return tree.Entry(None, name, tuple(self._size(place) for place in places))
 
-    def _total(self, function: str, x: Any) -> Formula:
+    def _total(self, function: str, x: Any) -> tree.Formula:
         body, *limits = x.args
         ranges: list[tuple[str, tuple[Dim, Dim]]] = []
         # The last one stands outside, and the others may mention its index.
@@ -403,7 +387,7 @@ class _Reader:
             self._bound[index] = name
         found = self.formula(body)
         for name, own in reversed(ranges):
-            found = Total(None, function, found, name, own)
+            found = tree.Total(None, function, found, name, own)
         for limit in limits:
             del self._bound[limit[0]]
         return found
@@ -417,21 +401,21 @@ class _Reader:
         return next(x for x in letters(()) if x not in taken)
 
 
-def _chained(sign: Sign, factors: Sequence[Formula]) -> Formula:
+def _chained(sign: tree.Sign, factors: Sequence[tree.Formula]) -> tree.Formula:
     found = factors[0]
     for factor in factors[1:]:
-        found = Binary(None, sign, found, factor)
+        found = tree.Binary(None, sign, found, factor)
     return found
 
 
-def _number(value: Any) -> Number:
-    return Number(None, str(value))
+def _number(value: Any) -> tree.Number:
+    return tree.Number(None, str(value))
 
 
-def _signed(text: str) -> Formula:
+def _signed(text: str) -> tree.Formula:
     if text.startswith("-"):
-        return Minus(None, Number(None, text[1:]))
-    return Number(None, text)
+        return tree.Minus(None, tree.Number(None, text[1:]))
+    return tree.Number(None, text)
 
 
 def _short(x: Any) -> str:

@@ -9,24 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from tensorgen.frontends import formula as tree
 from tensorgen.frontends.declared import spelled
-from tensorgen.frontends.formula import (
-    Binary,
-    Call,
-    Compared,
-    Entry,
-    Filled,
-    Formula,
-    Identity,
-    Minus,
-    Name,
-    Number,
-    Sum,
-    Total,
-    Transposed,
-    Whole,
-    walked,
-)
 from tensorgen.frontends.known_functions import KNOWN
 from tensorgen.frontends.shape_of import SCALAR, Shape, ShapeReader, whole_number
 from tensorgen.ir.dims import Dim
@@ -50,80 +34,79 @@ class ExpressionWriter:
     """Writes formulas whose shapes are known."""
 
     def __init__(self, shapes: ShapeReader, names: Mapping[int, str]) -> None:
-        """Know the shapes of all parts, and the names of axes."""
         self._shapes = shapes
         self._names = names
 
-    def text(self, node: Formula) -> str:
+    def text(self, node: tree.Formula) -> str:
         """Return a formula as an expression."""
         return self._piece(node).text
 
-    def one_value(self, node: Formula) -> Piece | None:
+    def one_value(self, node: tree.Formula) -> Piece | None:
         """Return the scalar that all entries of an array are, if that can be seen."""
         found = _one_value(node, self._shapes.of)
         return None if found is None else self._piece(found)
 
-    def bound(self, node: Formula) -> str:
+    def bound(self, node: tree.Formula) -> str:
         """Return a formula that bounds entries: a number where all are one."""
         return (self.one_value(node) or self._piece(node)).text
 
-    def difference(self, left: Formula, right: Formula) -> str:
+    def difference(self, left: tree.Formula, right: tree.Formula) -> str:
         """Return what is left of one formula without another."""
-        return self._sum(Sum(left.span, ((False, left), (True, right)))).text
+        return self._sum(tree.Sum(left.span, ((False, left), (True, right)))).text
 
     def size(self, axis: int) -> str:
         """Return the length of an axis."""
         return self._names[self._shapes.axes.find(axis)]
 
-    def _shape(self, node: Formula) -> Shape:
+    def _shape(self, node: tree.Formula) -> Shape:
         # What is made on the way, of scalars, was never read.
         return self._shapes.of.get(node, SCALAR)
 
-    def _piece(self, node: Formula) -> Piece:
+    def _piece(self, node: tree.Formula) -> Piece:
         match node:
-            case Number(text=text):
+            case tree.Number(text=text):
                 return Piece(text, ATOM)
-            case Name(name=name):
+            case tree.Name(name=name):
                 return Piece(spelled(name), ATOM)
-            case Whole(value=value):
+            case tree.Whole(value=value):
                 return _whole(value)
-            case Filled():
+            case tree.Filled():
                 return self._filled(node)
-            case Identity():
+            case tree.Identity():
                 side, _ = self._shape(node).axes
                 return Piece(f"eye({self.size(side)})", ATOM)
-            case Entry(array=array, places=places):
+            case tree.Entry(array=array, places=places):
                 inside = ", ".join(map(str, places))
                 return Piece(f"{spelled(array.name)}[{inside}]", ATOM)
-            case Minus(operand=operand):
+            case tree.Minus(operand=operand):
                 return _negative(self._piece(operand))
-            case Transposed(operand=operand):
+            case tree.Transposed(operand=operand):
                 found = self._piece(operand)
                 if self._shape(operand).order < 2:
                     return found
                 return Piece(f"{found.within(ATOM)}.T", ATOM)
-            case Sum():
+            case tree.Sum():
                 return self._sum(node)
-            case Compared(sign=sign, left=left, right=right):
+            case tree.Compared(sign=sign, left=left, right=right):
                 sides = [x.within(ADDED) for x in self._together([left, right])]
                 return Piece(f"{sides[0]} {sign} {sides[1]}", COMPARED)
-            case Binary(sign="*" | "/"):
+            case tree.Binary(sign="*" | "/"):
                 return _Product(self, node).piece
-            case Binary():
+            case tree.Binary():
                 return self._entries(node)
-            case Call():
+            case tree.Call():
                 return self._call(node)
-            case Total():
+            case tree.Total():
                 return self._total(node)
 
-    def _filled(self, node: Filled) -> Piece:
+    def _filled(self, node: tree.Filled) -> Piece:
         sizes = ", ".join(self.size(axis) for axis in self._shape(node).axes)
         value = self._piece(node.value)
         if value.text in ("0", "1"):
             return Piece(f"{'ones' if value.text == '1' else 'zeros'}({sizes})", ATOM)
         return Piece(f"{value.within(MULTIPLIED)} * ones({sizes})", MULTIPLIED)
 
-    def _together(self, operands: Sequence[Formula]) -> list[Piece]:
+    def _together(self, operands: Sequence[tree.Formula]) -> list[Piece]:
         """Operands that meet by entry: what has one value is that, beside an array."""
         values = [_one_value(x, self._shapes.of) for x in operands]
         arrays = [
@@ -140,7 +123,7 @@ class ExpressionWriter:
             for operand, value in zip(operands, values, strict=True)
         ]
 
-    def _sum(self, node: Sum) -> Piece:
+    def _sum(self, node: tree.Sum) -> Piece:
         pieces = self._together([term for _, term in node.terms])
         text = ""
         for (minus, _), piece in zip(node.terms, pieces, strict=True):
@@ -155,7 +138,7 @@ class ExpressionWriter:
                 text = own
         return Piece(text, ADDED if len(node.terms) > 1 else SIGNED)
 
-    def _entries(self, node: Binary) -> Piece:
+    def _entries(self, node: tree.Binary) -> Piece:
         shapes = [self._shape(x) for x in (node.left, node.right)]
         # With a scalar, it is the same as without the dot.
         by_scalar = not shapes[1].order or (node.sign == ".*" and not shapes[0].order)
@@ -170,7 +153,7 @@ class ExpressionWriter:
             first = f"({first})"
         return Piece(f"{first} {sign} {right.within(SIGNED)}", MULTIPLIED)
 
-    def _power(self, node: Binary) -> Piece:
+    def _power(self, node: tree.Binary) -> Piece:
         base, exponent = node.left, node.right
         if node.sign == "^" and self._shape(base).order == 2:
             power = whole_number(exponent)
@@ -184,7 +167,7 @@ class ExpressionWriter:
         left, right = self._together([base, exponent])
         return Piece(f"{left.within(ATOM)}**{right.within(SIGNED)}", RAISED)
 
-    def _call(self, node: Call) -> Piece:
+    def _call(self, node: tree.Call) -> Piece:
         row = KNOWN[node.function]
         if row.of_scalar and not self._shape(node.arguments[0]).order:
             return self._of_scalar(node.function, self._piece(node.arguments[0]))
@@ -211,12 +194,12 @@ class ExpressionWriter:
         inside = argument.within(SIGNED)
         return Piece(text.format(inside), MULTIPLIED if "/" in text else ATOM)
 
-    def _total(self, node: Total) -> Piece:
+    def _total(self, node: tree.Total) -> Piece:
         """A reduction over indices: without a range where the language finds it."""
         plain: list[str] = []
         ranges: list[str] = []
-        body: Formula = node
-        while isinstance(body, Total) and body.function == node.function:
+        body: tree.Formula = node
+        while isinstance(body, tree.Total) and body.function == node.function:
             limits = body.limits
             if limits is None or self._is_found(body, limits):
                 plain.append(body.index)
@@ -227,12 +210,12 @@ class ExpressionWriter:
         inside = [self.text(body), *plain, *ranges]
         return Piece(f"{node.function}({', '.join(inside)})", ATOM)
 
-    def _is_found(self, node: Total, limits: tuple[Dim, Dim]) -> bool:
+    def _is_found(self, node: tree.Total, limits: tuple[Dim, Dim]) -> bool:
         """Whether the index stands alone, at axes that are as long as it runs."""
         own = Dim.symbol(node.index)
         alone = False
-        for inner in walked(node.body):
-            if not isinstance(inner, Entry):
+        for inner in tree.walked(node.body):
+            if not isinstance(inner, tree.Entry):
                 continue
             axes = self._shapes.own[inner.array.name]
             for axis, place in zip(axes, inner.places, strict=False):
@@ -246,7 +229,7 @@ class ExpressionWriter:
 class _Product:
     """A chain of products and quotients: scalars first, then what `@` joins."""
 
-    def __init__(self, writer: ExpressionWriter, node: Binary) -> None:
+    def __init__(self, writer: ExpressionWriter, node: tree.Binary) -> None:
         self._writer = writer
         self._scalars: list[Piece] = []
         self._divisors: list[Piece] = []
@@ -257,13 +240,13 @@ class _Product:
         self._collect(node)
         self.piece = self._piece()
 
-    def _collect(self, node: Formula) -> None:
+    def _collect(self, node: tree.Formula) -> None:
         """Take the factors, from the left; a scalar's own in place of it."""
         shape = self._writer._shape(node)
-        if isinstance(node, Minus):
+        if isinstance(node, tree.Minus):
             self._is_negative = not self._is_negative
             self._collect(node.operand)
-        elif isinstance(node, Binary) and self._is_chain(node):
+        elif isinstance(node, tree.Binary) and self._is_chain(node):
             self._collect(node.left)
             right = node.right
             if node.sign in ("/", "./"):
@@ -277,7 +260,7 @@ class _Product:
                 self._ones = self._writer.one_value(node)
             self._multiply(self._writer._piece(node), shape)
 
-    def _is_chain(self, node: Binary) -> bool:
+    def _is_chain(self, node: tree.Binary) -> bool:
         left, right = (self._writer._shape(x) for x in (node.left, node.right))
         if node.sign in (".*", "./"):
             return not right.order or (node.sign == ".*" and not left.order)
@@ -359,31 +342,33 @@ def _dim(text: str) -> Dim:
     return Dim.of(int(text)) if text.isdigit() else Dim.symbol(text)
 
 
-def _one_value(node: Formula, shapes: Mapping[Formula, Shape]) -> Formula | None:
+def _one_value(
+    node: tree.Formula, shapes: Mapping[tree.Formula, Shape]
+) -> tree.Formula | None:
     """The scalar that all entries of an array are, where that can be seen."""
 
-    def value(inner: Formula) -> Formula | None:
+    def value(inner: tree.Formula) -> tree.Formula | None:
         if not shapes.get(inner, SCALAR).order:
             return inner
         return _one_value(inner, shapes)
 
     match node:
-        case Filled(value=found):
+        case tree.Filled(value=found):
             return found
-        case Minus(operand=operand):
+        case tree.Minus(operand=operand):
             own = _one_value(operand, shapes)
-            return None if own is None else Minus(node.span, own)
-        case Transposed(operand=operand):
+            return None if own is None else tree.Minus(node.span, own)
+        case tree.Transposed(operand=operand):
             return _one_value(operand, shapes)
-        case Binary(sign="*" | "/" | ".*" | "./" | ".^" as sign):
+        case tree.Binary(sign="*" | "/" | ".*" | "./" | ".^" as sign):
             left, right = value(node.left), value(node.right)
             orders = [shapes.get(x, SCALAR).order for x in (node.left, node.right)]
             if left is None or right is None or not any(orders):
                 return None
             if sign == "*" and all(orders):
                 return None  # a sum of products, not one of them
-            return Binary(node.span, sign, left, right)
-        case Sum(terms=terms) if shapes.get(node, SCALAR).order:
+            return tree.Binary(node.span, sign, left, right)
+        case tree.Sum(terms=terms) if shapes.get(node, SCALAR).order:
             values = [value(term) for _, term in terms]
             terms_kept = tuple(
                 (minus, found)
@@ -391,12 +376,16 @@ def _one_value(node: Formula, shapes: Mapping[Formula, Shape]) -> Formula | None
                 if found is not None
             )
             return (
-                Sum(node.span, terms_kept) if len(terms_kept) == len(values) else None
+                tree.Sum(node.span, terms_kept)
+                if len(terms_kept) == len(values)
+                else None
             )
-        case Call(function=name, arguments=arguments):
+        case tree.Call(function=name, arguments=arguments):
             if KNOWN[name].rule != "entries" or not shapes.get(node, SCALAR).order:
                 return None
             values = [value(x) for x in arguments]
             kept = tuple(x for x in values if x is not None)
-            return Call(node.span, name, kept) if len(kept) == len(values) else None
+            return (
+                tree.Call(node.span, name, kept) if len(kept) == len(values) else None
+            )
     return None

@@ -97,7 +97,6 @@ class _SpecWriter:
         self._check_emitted()
 
     def _formulas(self) -> list[Formula]:
-        """All formulas, in order."""
         sides = [x for one in self.model.constraints for x in (one.left, one.right)]
         return [self.model.objective, *sides]
 

@@ -58,7 +58,6 @@ class Modules(build_py):  # type: ignore[misc]
             self._made.append(str(made))
 
     def _place(self, path: Path) -> Path:
-        """Where a file of a package goes."""
         for package in self.packages or ():
             if path.parent == Path(self.get_package_dir(package)):
                 return Path(*package.split(".")) / path.name

@@ -52,7 +52,6 @@ class At:
     """
 
     def __init__(self, graph: Graph, sizes: Mapping[Any, Dim]) -> None:
-        """Start with labels of these sizes."""
         self.graph = graph
         self.sizes: dict[Any, Dim] = dict(sizes)
         self._known: dict[tuple[Node, Place], Node] = {}

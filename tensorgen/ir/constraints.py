@@ -76,8 +76,8 @@ class Ranges:
             low, high = low + ends[c < 0], high + ends[c > 0]
         return low, high
 
-    def keep(self, form: Affine) -> bool:
-        """Whether a form is provably nonnegative."""
+    def keep_nonnegative(self, form: Affine) -> bool:
+        """Whether a form is 0 at least for all labels in their ranges."""
         reach = self.bounds(form)
         return reach is not None and self.holds(reach[0])
 
@@ -336,7 +336,8 @@ class System:
                 low, stop = self.ranges.intervals[label]
                 end = stop - 1 if form.coefficient(label) > 0 else low
                 most = form.substituted(label, affine([], end))
-                gone = [f for f in outside if self.ranges.keep(f - most)]
+                keeps = self.ranges.keep_nonnegative
+                gone = [f for f in outside if keeps(f - most)]
                 self.constraints = [c for c in self.constraints if c.form not in gone]
 
     def _is_contradictory(self) -> bool:
@@ -364,10 +365,10 @@ class System:
         """Whether a delta makes `form >= 0` hold, by what it says of one atom."""
         for kind, delta in self.constraints:
             for atom, c in delta.terms if kind == "eq" else ():
-                if abs(c) != 1 or not form.coefficient(atom):
-                    continue
-                if self.ranges.keep(form.substituted(atom, solved(delta, atom))):
-                    return True
+                if abs(c) == 1 and form.coefficient(atom):
+                    other = form.substituted(atom, solved(delta, atom))
+                    if self.ranges.keep_nonnegative(other):
+                        return True
         return False
 
     def _rename(self, constraint: Constraint) -> bool:

@@ -362,6 +362,11 @@ def combinations(size: Dim, order: int) -> Dim:
     return found
 
 
+def count(dims: Iterable[Dim]) -> Dim:
+    """The number of entries of an array with axes of these sizes."""
+    return prod(dims, start=ONE)
+
+
 def tuple_text(parts: Sequence[object]) -> str:
     """Return a shape, or what else is a tuple, as Python writes it: `()`, `(n,)`."""
     return f"({', '.join(map(str, parts))}{',' * (len(parts) == 1)})"

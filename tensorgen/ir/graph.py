@@ -302,12 +302,8 @@ class Graph:
         return self._broadcast(inner, used, dims)
 
     def call(
-        self,
-        operator: str,
-        args: Sequence[Node],
-        dims: Sequence[Dim],
-        **params: object,
-    ) -> Node:
+        self, operator: str, args: Sequence[Node], dims: Sequence[Dim], **params: object
+    ) -> Call:
         """Return a call; `operators` knows the shapes and makes the arguments."""
         known = tuple(sorted(params.items()))
         return self._intern(Call, tuple(dims), operator, tuple(args), known)

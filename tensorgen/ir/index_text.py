@@ -216,7 +216,7 @@ def one_points(
             )
             for check in within(value, own):
                 forms = _alike(check.form, deltas)
-                if not any(is_never_negative(x, ranges) for x in forms):
+                if not any(ranges.keep_nonnegative(x) for x in forms):
                     checks.append(check)
             break
         else:
@@ -231,9 +231,3 @@ def _alike(value: Affine, deltas: Iterable[Affine]) -> Iterator[Affine]:
         for label in solvable(Constraint("eq", form)):
             if value.coefficient(label):
                 yield value.substituted(label, solved(form, label))
-
-
-def is_never_negative(form: Affine, ranges: Ranges) -> bool:
-    """Whether a form is 0 at least for all labels in their ranges."""
-    reach = ranges.bounds(form)
-    return reach is not None and ranges.holds(reach[0])

@@ -42,7 +42,6 @@ class BaseNode:
     known: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Find the operands."""
         object.__setattr__(self, "order", len(self.dims))
         object.__setattr__(self, "operands", _operands(cast(Node, self)))
 

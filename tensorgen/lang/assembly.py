@@ -86,7 +86,6 @@ class Assembly:
     def __init__(
         self, session: Session, names: Names, sides: Mapping[str, Sequence[Side]]
     ) -> None:
-        """Find out which entries there are."""
         self.session = session
         known = {name: Thing("a local definition") for name in sides}
         self.names = names.knowing(known)

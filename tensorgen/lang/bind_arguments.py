@@ -111,7 +111,6 @@ def _is_value(part: ast.expr) -> bool:
 def _convert(
     e: Statement, parameter: Parameter, parts: list[ast.expr], found: Arguments
 ) -> bool:
-    """Convert the trees of one parameter by its kind."""
     name, part = parameter.name, parts[0]
     found.places[name] = part
     if name in found.values:

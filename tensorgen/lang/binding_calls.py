@@ -199,7 +199,6 @@ def _bounds(e: Statement, tree: ast.expr, several: str) -> list[Form] | None:
 
 
 def _stride(e: Statement, tree: ast.expr) -> int | None:
-    """Read the stride of a range."""
     size = size_form(e, tree)
     stride = None if size is None else size.constant
     if stride is not None and stride > 0:

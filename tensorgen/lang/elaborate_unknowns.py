@@ -360,7 +360,6 @@ class Rows:
     """An unknown that is a function, of rows of its arguments: one solution a row."""
 
     def __init__(self, one: Unknown, texts: Texts) -> None:
-        """Take what a single one solves."""
         self.one = one
         self.texts = texts
         self.calls: dict[Dim, Call | None] = {}

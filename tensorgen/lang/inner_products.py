@@ -37,11 +37,7 @@ def elaborate_metrics(
 
 
 def _is_metric(
-    session: Session,
-    name: str,
-    text: Expression,
-    matrix: Node,
-    array: Node | None,
+    session: Session, name: str, text: Expression, matrix: Node, array: Node | None
 ) -> bool:
     """Whether a matrix has the right shape and is known to be symmetric; reports it.
 

@@ -118,9 +118,7 @@ def _function(
     )
 
 
-def _sides(
-    problem: ElaboratedProblem,
-) -> Iterable[tuple[str, int, Between, Node]]:
+def _sides(problem: ElaboratedProblem) -> Iterable[tuple[str, int, Between, Node]]:
     """All bounds: the side, what they are of, and its number; equal ones are lower."""
     for first, every in ((0, problem.variables), (2, problem.constraints)):
         lower, upper = SIDES[first : first + 2]

@@ -358,7 +358,6 @@ def _attribute(e: Statement, tree: ast.Attribute) -> Array | None:
 def _result(
     e: Statement, tree: ast.Attribute, name: str, function: Thing
 ) -> Array | None:
-    """One of several results of a function."""
     result = function.results.get(tree.attr)
     if result is None:
         place = e.expression.last(tree, tree.attr).span()

@@ -40,6 +40,7 @@ from tensorgen.operators.conditions.narrow import narrowed
 from tensorgen.operators.functions.array import Array, SizeCheck
 from tensorgen.operators.stable import StableForms
 from tensorgen.spec.model import Definition, FunctionSpec, Spec
+from tensorgen.spec.names import on_one_line
 
 SHORTER = (
     "definitions that use others several times grow with every level; what is alike "
@@ -105,10 +106,7 @@ def with_calls(spec: Spec, graph: Graph) -> Program | None:
 
 
 def elaborate(
-    spec: Spec,
-    graph: Graph,
-    differentiate: Differentiate,
-    kept: Collection[str] = (),
+    spec: Spec, graph: Graph, differentiate: Differentiate, kept: Collection[str] = ()
 ) -> Program:
     """Return the nodes of all functions; raises a `SpecError` with all faults.
 
@@ -402,7 +400,7 @@ def _locals(
             value, _ = values[definition.name]
             if value is None:
                 continue
-            formula = " ".join(definition.body.value.split())
+            formula = on_one_line(definition.body)
             if definition.promise is not None:
                 formula = f"{definition.promise}({formula})"
             left = subscript(

@@ -96,7 +96,6 @@ class _Group:
     def __init__(
         self, session: Session, names: Names, checkpoint: Checkpoint | None
     ) -> None:
-        """Start without members."""
         self.session = session
         self.checkpoint = checkpoint
         self.names = names
@@ -368,7 +367,6 @@ class _Group:
         return None
 
     def _step(self, member: Member) -> None:
-        """Read the step of a name."""
         steps, side = self.steps, self.sides[member.name]
         e, value = self._read_step(member, member.body)
         if steps.index in value.batch:

@@ -105,10 +105,7 @@ class Names:
     def knowing(self, known: Mapping[str, Thing]) -> Names:
         """Return names among which some more are local."""
         return Names(
-            self.file,
-            {**self.local, **known},
-            texts=self.texts,
-            returned=self.returned,
+            self.file, {**self.local, **known}, texts=self.texts, returned=self.returned
         )
 
     def varied(self, name: str, value: Array) -> Names:

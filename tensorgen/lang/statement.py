@@ -145,9 +145,7 @@ class Statement:
             if value is None:
                 return None
         self.record.checks.update(self.ranges.checks)
-        if not left:
-            return value
-        return self.arranged(value, left, ())
+        return self.arranged(value, left, ()) if left else value
 
     def arranged(
         self, x: Array, front: Sequence[Index], back: Sequence[Index]
@@ -400,7 +398,7 @@ class Statement:
         found = False
         for part in ast.walk(tree):
             if isinstance(part, ast.Name) and self._is_free(part.id):
-                sizes = [x for x in self.names if self._is_size(x)]
+                sizes = [x for x in self.names if self._is_dim(x)]
                 there = f"the sizes are {', '.join(sizes)}; " if sizes else ""
                 hint = suggest(part.id, sizes) or (
                     f"{there}another stands in the shape of an input, or under 'dims', "
@@ -410,10 +408,6 @@ class Statement:
                 self.fault(f"unknown size '{part.id}'", part, hint=hint)
                 found = True
         return found
-
-    def _is_size(self, name: str) -> bool:
-        thing = self.names.get(name)
-        return thing is not None and thing.dim is not None
 
     def unbound(self, tree: ast.expr) -> bool:
         """Report the names in a position that could only be indices, if any."""

@@ -91,9 +91,7 @@ def subscript(e: Statement, tree: ast.Subscript) -> Array | None:
         if ours:
             return found
     base = e.value(tree.value)
-    if base is None:
-        return None
-    return select(e, base, tree)
+    return None if base is None else select(e, base, tree)
 
 
 def select(

@@ -12,7 +12,7 @@ from math import prod
 
 from tensorgen.arrays.arrays import array
 from tensorgen.arrays.object_operations import Reshape
-from tensorgen.arrays.work import count
+from tensorgen.ir.dims import count
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.axes import ordered, transposed
 from tensorgen.lower.indexing import Indexer
@@ -52,7 +52,6 @@ class Columns:
         return Operand(array(Reshape(shape), whole.array), labels)
 
     def _matrix(self, indexer: Indexer, found: Tapped) -> Operand:
-        """The windows, one a row."""
         axes = {}
         for axis, form in enumerate(self.windows.forms):
             if len(form.terms) > 1:

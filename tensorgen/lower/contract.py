@@ -11,15 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import is_sliding
-from tensorgen.arrays.operations import (
-    Einsum,
-    InnerProduct,
-    MatMul,
-    Permute,
-    Solve,
-    TensorDot,
-)
 from tensorgen.arrays.reading import binding
 from tensorgen.arrays.templates import Level
 from tensorgen.ir.dims import Dim
@@ -69,9 +62,7 @@ def contract(
 
 
 def _multiplied(
-    factors: Sequence[Factor],
-    gone: Collection[Label],
-    want: Sequence[Label] | None,
+    factors: Sequence[Factor], gone: Collection[Label], want: Sequence[Label] | None
 ) -> Operand:
     """The elementwise product, summed over `gone`: where these stand is no matter."""
     order = [x for x in natural_order([f.operand for f in factors]) if x not in gone]
@@ -155,9 +146,7 @@ def _gathered(operands: list[Operand]) -> list[Operand]:
 
 
 def _reduce(
-    operands: list[Operand],
-    keep: set[Label],
-    want: Sequence[Label] | None,
+    operands: list[Operand], keep: set[Label], want: Sequence[Label] | None
 ) -> Operand:
     if len(operands) == 1:
         return summed(operands[0], set(operands[0].labels) - keep)
@@ -197,10 +186,7 @@ class Way:
 
 
 def pair(
-    a: Operand,
-    b: Operand,
-    keep: Collection[Label],
-    want: Sequence[Label] | None = None,
+    a: Operand, b: Operand, keep: Collection[Label], want: Sequence[Label] | None = None
 ) -> Operand:
     """The product of two arrays, summed over the labels not in `keep`."""
     a = summed(a, set(a.labels) - set(b.labels) - set(keep))
@@ -225,8 +211,8 @@ def _scalar(a: Operand, b: Operand) -> Operand:
     if len(a.labels) == 1:
         return _form(b, a) or _form(a, b) or matmul(a, b, ())
     ways = [
-        made(InnerProduct(), (), a, ordered(b, a.labels)),
-        made(InnerProduct(), (), ordered(a, b.labels), b),
+        made(ops.InnerProduct(), (), a, ordered(b, a.labels)),
+        made(ops.InnerProduct(), (), ordered(a, b.labels), b),
     ]
     return min(ways, key=turned)
 
@@ -234,7 +220,9 @@ def _scalar(a: Operand, b: Operand) -> Operand:
 def _form(applied: Operand, vector: Operand) -> Operand | None:
     """`x @ A @ y` for `x @ (A @ y)`, turned over where that saves a transpose."""
     op = applied.array.op
-    if not isinstance(op, MatMul | Solve) or (isinstance(op, Solve) and op.factored):
+    if not isinstance(op, ops.MatMul | ops.Solve) or (
+        isinstance(op, ops.Solve) and op.factored
+    ):
         return None
     matrix, last = (Operand(x, tuple(range(x.order))) for x in applied.array.args)
     if (
@@ -244,9 +232,9 @@ def _form(applied: Operand, vector: Operand) -> Operand | None:
     ):
         return None
     first = vector.bearing((0,))
-    if isinstance(matrix.array.op, Permute):
+    if isinstance(matrix.array.op, ops.Permute):
         first, matrix, last = last, transposed(matrix, (1, 0)), first
-    if isinstance(op, Solve):
+    if isinstance(op, ops.Solve):
         return matmul(first, made(op, (1,), matrix, last), ())
     return matmul(matmul(first, matrix, (1,)), last, ())
 
@@ -308,7 +296,7 @@ def _tensordot(x: Operand, y: Operand, labels: tuple[Label, ...]) -> Operand:
     both = [label for label in x.labels if label not in labels]
     left = tuple(x.labels.index(label) for label in both)
     right = tuple(y.labels.index(label) for label in both)
-    return made(TensorDot(left, right), labels, x, y)
+    return made(ops.TensorDot(left, right), labels, x, y)
 
 
 def einsum(
@@ -321,7 +309,7 @@ def einsum(
     kept = [x for x in dict.fromkeys(natural_order(operands, want)) if x in keep]
     place = {label: k for k, label in enumerate(order)}
     labels = tuple(tuple(place[x] for x in operand.labels) for operand in operands)
-    op = Einsum(labels, tuple(place[x] for x in kept))
+    op = ops.Einsum(labels, tuple(place[x] for x in kept))
     return made(op, tuple(kept), *operands)
 
 

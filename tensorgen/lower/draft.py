@@ -166,9 +166,7 @@ class Row:
 
     def at(self, place: Dim, of: Array) -> Array:
         """The row of what has become of the array."""
-        if self.shift is None:
-            return of
-        return array(self.index(place), of)
+        return of if self.shift is None else array(self.index(place), of)
 
     def index(self, place: Dim) -> Index:
         """Where it stands in the array, at a step."""

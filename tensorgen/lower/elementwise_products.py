@@ -6,13 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from tensorgen.arrays.operations import (
-    Conjunction,
-    Elementwise,
-    FloatPower,
-    Outer,
-    Python,
-)
+from tensorgen.arrays import operations as ops
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.axes import aligned, natural_order, ordered
 from tensorgen.lower.operands import (
@@ -54,10 +48,10 @@ def raised(base: Operand, exponent: Fraction) -> list[Operand]:
     quick at these alone. They under- and overflow where the power itself does.
     """
     if base.weak and exponent > SAFE_POWER:
-        found = made(FloatPower(), (), base, number(exponent))
-        return [made(Python("float"), (), found)]
+        found = made(ops.FloatPower(), (), base, number(exponent))
+        return [made(ops.Python("float"), (), found)]
     if exponent == Fraction(1, 2) and not base.weak:
-        return [made(Elementwise("sqrt"), base.labels, base)]
+        return [made(ops.Elementwise("sqrt"), base.labels, base)]
     if base.array.order and exponent in range(2, LONGEST_CHAIN + 1):
         return _chain(base, exponent.numerator)
     return [power(base, exponent)]
@@ -99,7 +93,7 @@ def select(
     """`body` where the mask holds, else 0; places of entries stay whole numbers."""
     target = natural_order([body, mask], want)
     parts = [aligned(part, target) for part in (mask, body)]
-    found = made(Elementwise("where"), target, *parts, number(0))
+    found = made(ops.Elementwise("where"), target, *parts, number(0))
     return found if body.kind == "int" else as_float(found)
 
 
@@ -111,7 +105,7 @@ def conjunction(
     if len(unique) == 1:
         return unique[0]
     target = natural_order(unique, want)
-    return made(Conjunction(), target, *(aligned(mask, target) for mask in unique))
+    return made(ops.Conjunction(), target, *(aligned(mask, target) for mask in unique))
 
 
 def _merged(factors: Sequence[Factor]) -> list[Factor]:
@@ -132,9 +126,7 @@ class _Group:
 
 
 def _scaled(
-    factors: Sequence[Factor],
-    coefficient: Fraction,
-    want: Sequence[Label] | None,
+    factors: Sequence[Factor], coefficient: Fraction, want: Sequence[Label] | None
 ) -> Operand:
     target = natural_order([factor.operand for factor in factors], want)
     groups: dict[frozenset[Label], _Group] = {frozenset(): _Group()}
@@ -213,4 +205,4 @@ def _outer(
     if any(len(side.labels) != 1 for side in sides):
         return None
     sides.sort(key=lambda side: target.index(side.labels[0]))
-    return made(Outer(), tuple(target), *sides)
+    return made(ops.Outer(), tuple(target), *sides)

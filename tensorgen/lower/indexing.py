@@ -8,20 +8,8 @@ from fractions import Fraction
 from itertools import chain
 
 from tensorgen.arrays.arrays import Array, array
-from tensorgen.arrays.operations import (
-    Clip,
-    Compare,
-    Index,
-    Pad,
-)
-from tensorgen.arrays.places import (
-    WHOLE,
-    At,
-    Entries,
-    Limit,
-    Part,
-    Slice,
-)
+from tensorgen.arrays.operations import Clip, Compare, Index, Pad
+from tensorgen.arrays.places import WHOLE, At, Entries, Limit, Part, Slice
 from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Ref, affine

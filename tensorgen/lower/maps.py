@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tensorgen.arrays import operations
-from tensorgen.arrays.operations import (
-    Compare,
-    Elementwise,
-    FloatPower,
-    Multiply,
-    Python,
-    Truth,
-)
+from tensorgen.arrays import operations as ops
 from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import (
     Call,
@@ -57,14 +50,14 @@ def lower_map(known: Values, node: Map, want: Sequence[Label] | None = None) -> 
     exponent = constant_value(node.args[-1].node)
     if name == "pow" and exponent is not None:
         if may_be_complex(node.args[0].node, exponent):
-            power = made(FloatPower(), (), arguments[0], number(exponent))
-            return made(Python("float"), (), power)
+            power = made(ops.FloatPower(), (), arguments[0], number(exponent))
+            return made(ops.Python("float"), (), power)
         return multiply([Factor(arguments[0], exponent)], want=want)
     if ELEMENTWISE[name].has("even") and not arguments[0].weak:
         arguments = [_without_minus(arguments[0])]
     target = natural_order(arguments, want)
     placed = [aligned(argument, target) for argument in arguments]
-    found = made(Elementwise(name), target, *placed)
+    found = made(ops.Elementwise(name), target, *placed)
     if found.kind == "bool":
         return found
     if not all(argument.weak for argument in arguments):
@@ -72,17 +65,17 @@ def lower_map(known: Values, node: Map, want: Sequence[Label] | None = None) -> 
     # Python's own functions leave no NumPy scalar to strip of its dtype, and no
     # computation on a device to wait for.
     if ELEMENTWISE[name].has("math") and _positive(node.args[0].node):
-        return made(Python(f"math.{name}"), (), *arguments)
+        return made(ops.Python(f"math.{name}"), (), *arguments)
     if name == "pow":
-        found = made(FloatPower(), (), *arguments)
+        found = made(ops.FloatPower(), (), *arguments)
     # NumPy's own scalars are not weak: they would widen a float32 array.
-    return made(Python("float"), (), found)
+    return made(ops.Python("float"), (), found)
 
 
 def _without_minus(operand: Operand) -> Operand:
     """The argument of a function to which its sign is all one."""
     op, args = operand.array.op, operand.array.args
-    if op == Multiply(Fraction(-1), 1) and len(args) == 1:  # others stand below
+    if op == ops.Multiply(Fraction(-1), 1) and len(args) == 1:  # others stand below
         return Operand(args[0], operand.labels)
     return operand
 
@@ -120,8 +113,8 @@ def _as_condition(operand: Operand) -> Operand:
         return operand
     value = literal(operand)
     if value is not None:
-        return made(Truth(value != 0), ())
-    return made(Compare("!="), operand.labels, operand, number(0))
+        return made(ops.Truth(value != 0), ())
+    return made(ops.Compare("!="), operand.labels, operand, number(0))
 
 
 def _condition(known: Values, node: Node) -> Operand:

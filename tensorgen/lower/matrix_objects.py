@@ -7,15 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
+from tensorgen.arrays import object_operations as objects
 from tensorgen.arrays.arrays import Array, array, variable
-from tensorgen.arrays.object_operations import (
-    Known,
-    Made,
-    Numbered,
-    Pack,
-    Selected,
-    Solution,
-)
 from tensorgen.arrays.operations import Add, Expand, Eye, Multiply, Number, Range, Size
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Call, Ref
@@ -37,27 +30,27 @@ def lower_system(known: Values, node: Call) -> Operand:
     side = size(node.dims[0])
     if node.operator == "sparse":
         terms = [_entries(known, node, row) for row in terms_of(node)]
-        return made(Made("_Sparse"), (), side, *terms)
+        return made(objects.Made("_Sparse"), (), side, *terms)
     if node.operator == "toeplitz":
-        return made(Made("_Toeplitz"), (), as_float(known.whole(node.args[0])))
+        return made(objects.Made("_Toeplitz"), (), as_float(known.whole(node.args[0])))
     bands = [known.operand(Ref(x, tuple(range(x.order)))) for x in node.args]
     offsets = cast(tuple[int, ...], dict(node.params)["offsets"])
-    table = made(Numbered(offsets), (), *bands)
+    table = made(objects.Numbered(offsets), (), *bands)
     # Some band has to have the dtype, or it is said.
     dtype = [Operand(variable("dtype", ()))] * all(band.weak for band in bands)
-    return made(Made("_Banded"), (), side, table, *dtype)
+    return made(objects.Made("_Banded"), (), side, table, *dtype)
 
 
 def lower_told(known: Values, node: Call) -> Operand:
     """An inverse or a determinant of the matrix of an object."""
     found = known.values[node.args[0]]
     if node.operator != "inv":
-        return made(Known(node.operator), (), found)
+        return made(objects.Known(node.operator), (), found)
     matrix = node.args[0]
     if isinstance(matrix, Call) and matrix.operator == "toeplitz":
-        return Operand(array(Known("inverse", node.dims), found.array), (0, 1))
+        return Operand(array(objects.Known("inverse", node.dims), found.array), (0, 1))
     unit = made(Eye(node.dims[0]), (0, 1))
-    return made(Solution(node.dims), (0, 1), found, unit)
+    return made(objects.Solution(node.dims), (0, 1), found, unit)
 
 
 def lower_solution(known: Values, node: Call) -> Operand:
@@ -73,7 +66,7 @@ def lower_solution(known: Values, node: Call) -> Operand:
         other = Operand(right.array, (summed, *axes[1:]))
         return solve(matrix, inverse, other, axes, {})
     system = known.values[node.args[0]]
-    op = Solution(node.dims, transposed=bool(dict(node.params)["transposed"]))
+    op = objects.Solution(node.dims, transposed=bool(dict(node.params)["transposed"]))
     return made(op, tuple(range(node.order)), system, right)
 
 
@@ -83,7 +76,7 @@ def lower_selected(known: Values, node: Call) -> Operand:
     rows, columns = (
         _place(known, node, place, order, node.dims) for place in places_of(node)
     )
-    op = Selected(node.dims)
+    op = objects.Selected(node.dims)
     return Operand(array(op, system.array, rows, columns), tuple(range(order)))
 
 
@@ -93,7 +86,7 @@ def _entries(known: Values, node: Call, term: Row) -> Operand:
     values = as_float(known.whole(node.args[number]))
     dims = sides_of(node)
     parts = [_counted(known, node, places, sizes, dims) for places in sides]
-    return Operand(array(Pack(), *parts, values.array))
+    return Operand(array(objects.Pack(), *parts, values.array))
 
 
 def _counted(

@@ -21,14 +21,7 @@ from tensorgen.arrays.arrays import (
     replacing,
     signed_sum,
 )
-from tensorgen.arrays.operations import (
-    Add,
-    Copy,
-    Multiply,
-    Permute,
-    Power,
-    Variable,
-)
+from tensorgen.arrays.operations import Add, Copy, Multiply, Permute, Power, Variable
 from tensorgen.arrays.reading import LONGEST, is_laid_out, is_long, length
 from tensorgen.arrays.statements import (
     Let,
@@ -398,7 +391,6 @@ class Naming:
         return self.names.pick(self._names_for(node, suggestion))
 
     def _names_for(self, node: Node, suggestion: str | None = None) -> list[str]:
-        """Names for a node, the best first."""
         names = [self._called.get(node), suggestion]
         if node in self.plan.roots:
             names.append(self.root_names[self.plan.roots.index(node)])

@@ -7,23 +7,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from tensorgen.arrays import arrays
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, array, signed_sum
 from tensorgen.arrays.number_text import number as number_text
-from tensorgen.arrays.operations import (
-    AsFloat,
-    Eye,
-    Kind,
-    MatMul,
-    Multiply,
-    Number,
-    Operation,
-    Outer,
-    Permute,
-    Power,
-    Python,
-    Size,
-    Variable,
-)
 from tensorgen.arrays.templates import Level
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import Label
@@ -46,7 +32,7 @@ class Operand:
     )
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ops.Kind:
         """What the entries are."""
         return self.array.kind
 
@@ -63,7 +49,7 @@ class Operand:
     @property
     def is_name(self) -> bool:
         """Whether it is a variable."""
-        return isinstance(self.array.op, Variable)
+        return isinstance(self.array.op, ops.Variable)
 
     def bearing(self, labels: tuple[Label, ...]) -> Operand:
         """The same array under the labels `labels`, axis by axis."""
@@ -91,33 +77,38 @@ def _renamed(
     return lambda labels: turned(tuple(old[x] for x in labels)).renamed(name)
 
 
-def made(op: Operation, labels: tuple[Label, ...], *operands: Operand) -> Operand:
+def made(op: ops.Operation, labels: tuple[Label, ...], *operands: Operand) -> Operand:
     """What an operation makes of operands, under labels of its own."""
     return Operand(array(op, *(x.array for x in operands)), labels)
 
 
+def whole_of(one: Array) -> Operand:
+    """An array under its axes."""
+    return Operand(one, tuple(range(one.order)))
+
+
 def number(value: Fraction | int) -> Operand:
     """A rational number."""
-    return Operand(array(Number(Fraction(value))))
+    return Operand(array(ops.Number(Fraction(value))))
 
 
 def size(dim: Dim) -> Operand:
     """A size as a number."""
     constant = dim.constant
-    return Operand(array(Size(dim))) if constant is None else number(constant)
+    return Operand(array(ops.Size(dim))) if constant is None else number(constant)
 
 
 def count(dim: Dim) -> Operand:
     """The length of an interval, which may be empty by more than it takes."""
     if dim.is_nonnegative():
         return size(dim)
-    return Operand(array(Size(dim, clipped=True)))
+    return Operand(array(ops.Size(dim, clipped=True)))
 
 
 def literal(operand: Operand) -> Fraction | None:
     """The value of a number that is written without a fraction line."""
     op = operand.array.op
-    if isinstance(op, Number) and number_text(op.value).level != Level.TERM:
+    if isinstance(op, ops.Number) and number_text(op.value).level != Level.TERM:
         return op.value
     return None
 
@@ -126,9 +117,11 @@ def as_float(operand: Operand) -> Operand:
     """The array as numbers of the common dtype: masks and indices are not."""
     if operand.kind == "float":
         return operand
-    if isinstance(operand.array.op, Eye):
-        return made(Eye(operand.array.op.size), operand.labels)
-    return made(Python("int") if operand.weak else AsFloat(), operand.labels, operand)
+    if isinstance(operand.array.op, ops.Eye):
+        return made(ops.Eye(operand.array.op.size), operand.labels)
+    return made(
+        ops.Python("int") if operand.weak else ops.AsFloat(), operand.labels, operand
+    )
 
 
 def same_axes(parts: Sequence[Operand]) -> tuple[Label, ...]:
@@ -138,7 +131,7 @@ def same_axes(parts: Sequence[Operand]) -> tuple[Label, ...]:
 
 def power(base: Operand, exponent: Fraction) -> Operand:
     """`base` to a positive rational power."""
-    return base if exponent == 1 else made(Power(exponent), base.labels, base)
+    return base if exponent == 1 else made(ops.Power(exponent), base.labels, base)
 
 
 def product(
@@ -154,27 +147,27 @@ def product(
             return above[0]
         if len(above) == 1 and (scaled := _inside(coefficient, above[0].array)):
             return Operand(scaled, labels)
-    return made(Multiply(coefficient, len(above)), labels, *above, *below)
+    return made(ops.Multiply(coefficient, len(above)), labels, *above, *below)
 
 
 def _inside(coefficient: Fraction, one: Array) -> Array | None:
     """A product of which a number scales a smaller operand, or is what is divided."""
     match one.op:
-        case Permute():
+        case ops.Permute():
             found = _inside(coefficient, *one.args)
             return None if found is None else array(one.op, found)
-        case Outer():
+        case ops.Outer():
             first, second = one.args
-            return array(one.op, array(Multiply(coefficient, 1), first), second)
-        case Multiply(coefficient=own, above=0):
-            return array(Multiply(coefficient * own, 0), *one.args)
-        case Multiply(coefficient=own, above=count) if count == len(one.args):
+            return array(one.op, array(ops.Multiply(coefficient, 1), first), second)
+        case ops.Multiply(coefficient=own, above=0):
+            return array(ops.Multiply(coefficient * own, 0), *one.args)
+        case ops.Multiply(coefficient=own, above=count) if count == len(one.args):
             smallest = min(one.args, key=_extent)
             if _extent(smallest) == _extent(one):
                 return None
             others = list(one.args)
             others.remove(smallest)
-            return array(Multiply(coefficient * own, count), smallest, *others)
+            return array(ops.Multiply(coefficient * own, count), smallest, *others)
         case _:
             return None
 
@@ -211,4 +204,4 @@ def total(terms: Sequence[tuple[int, Operand]]) -> Operand:
 
 def matmul(left: Operand, right: Operand, labels: tuple[Label, ...]) -> Operand:
     """`left @ right`; a chain stands without parentheses where it runs leftwards."""
-    return made(MatMul(), labels, left, right)
+    return made(ops.MatMul(), labels, left, right)

@@ -45,7 +45,6 @@ class ProductLowering:
     """One product on its way to text."""
 
     def __init__(self, known: Values, node: Product) -> None:
-        """Lower `node`, whose operands have expressions."""
         self.known = known
         self.draft = known.draft
         self.node = node
@@ -85,9 +84,7 @@ class ProductLowering:
         return self._contracted(factors, want)
 
     def _contracted(
-        self,
-        factors: Sequence[Factor],
-        want: Sequence[Label] | None,
+        self, factors: Sequence[Factor], want: Sequence[Label] | None
     ) -> Operand:
         node = self.node
         inner = {node.order + k: dim for k, dim in enumerate(node.inner)}
@@ -190,7 +187,6 @@ class ProductLowering:
     # Sparse matrices
 
     def _times(self, found: MatrixProduct) -> Operand:
-        """A product that a sparse matrix computes."""
         rest = [x for x in found.other.labels if x != found.column]
         operand = as_float(self.known.operand(found.other))
         right = ordered(operand, [found.column, *rest])
@@ -277,7 +273,6 @@ class ProductLowering:
         return self._distinct(self.known.operand(ref))
 
     def _selected(self, indexer: Indexer, ref: Ref, forms: list[Affine]) -> Factor:
-        """The entries of a factor at index forms."""
         base, axes, exponent = self._power(Ref(ref.node, tuple(range(len(forms)))))
         whole = self._looked(Ref(base, axes))
         mine = [forms[axis] for axis in whole.labels]

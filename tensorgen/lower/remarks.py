@@ -6,14 +6,7 @@ the rest lowering chooses the form.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tensorgen.arrays.arrays import Array, below
@@ -130,7 +123,6 @@ def _is_added_by_key(plan: Plan, node: Node) -> bool:
 
 
 def _is_of_runs(plan: Plan, node: Node) -> bool:
-    """Whether steps are cut into runs."""
     if not isinstance(node, Call) or not is_recurrence(node):
         return False
     return Recurrence.of(node).steps.runs is not None

@@ -62,10 +62,7 @@ def _origin(node: Node) -> str | None:
 
 
 def result(
-    operand: Operand,
-    dims: tuple[Dim, ...],
-    shared: Collection[str],
-    fresh: bool,
+    operand: Operand, dims: tuple[Dim, ...], shared: Collection[str], fresh: bool
 ) -> Operand:
     """The array as a result; `fresh` ones share no memory with `shared` variables."""
     repeats = len(set(operand.labels)) < len(dims)

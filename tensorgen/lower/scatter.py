@@ -7,18 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tensorgen.arrays.arrays import Array, array
-from tensorgen.arrays.operations import (
-    Diag,
-    Eye,
-    Index,
-    Number,
-    SumByKey,
-)
-from tensorgen.arrays.places import (
-    WHOLE,
-    Entries,
-    Slice,
-)
+from tensorgen.arrays.operations import Diag, Eye, Index, Number, SumByKey
+from tensorgen.arrays.places import WHOLE, Entries, Slice
 from tensorgen.arrays.statements import Change, Scatter, Store
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Label, Node, Product

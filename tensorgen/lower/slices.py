@@ -12,18 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, array, below, bound, replacing
 from tensorgen.arrays.cuts import operands_along
-from tensorgen.arrays.operations import (
-    Copy,
-    Elementwise,
-    Entrywise,
-    Expand,
-    Index,
-    MatMul,
-    Permute,
-    Variable,
-)
 from tensorgen.arrays.places import WHOLE, Part, Slice
 from tensorgen.arrays.statements import Loop, Scatter, Store, operands, rebuilt
 from tensorgen.lower.draft import Draft, Repeat, Result, Value
@@ -73,7 +64,6 @@ class _Uses:
     """Who reads what in a draft."""
 
     def __init__(self, draft: Draft, results: Sequence[Result], plan: Plan) -> None:
-        """Look at all steps."""
         self.steps, self.named = draft.steps, plan.named
         self.cost = CostModel(plan.hints)
         self.values: dict[Array, Value] = {}
@@ -134,7 +124,7 @@ class _Uses:
                 yield Move({one: part}, {})
             elif value not in self.users and value not in self.roots:
                 step = self.values[value]
-                if isinstance(whole.op, Variable) and step.node not in self.named:
+                if isinstance(whole.op, ops.Variable) and step.node not in self.named:
                     own = bound(whole.op.name, part)
                     made = Value(step.node, part, own)
                     yield Move({one: own}, {self.places[whole]: made})
@@ -170,9 +160,9 @@ class _Uses:
         place = self.filled.get(whole)
         step = None if place is None else self.steps[place]
         if place is not None and isinstance(step, Value):
-            if not isinstance(whole.op, Elementwise):
+            if not isinstance(whole.op, ops.Elementwise):
                 return None
-            steps[place] = replace(step, array=array(Copy(), whole))
+            steps[place] = replace(step, array=array(ops.Copy(), whole))
             return own
         used = whole in self.users or whole in self.roots - self.kept
         known = self.values.get(whole)
@@ -188,7 +178,7 @@ class _Uses:
         if owner is None:
             return {one: read}
         old = owner.variable
-        assert old is not None and isinstance(old.op, Variable)
+        assert old is not None and isinstance(old.op, ops.Variable)
         new = read
         if owner.node in self.named:
             new = bound(old.op.name, read)
@@ -238,20 +228,19 @@ class _Uses:
         return found[0], found[1]
 
     def _owner(self, one: Array) -> Value | None:
-        """The step that binds an array."""
         step = self.values.get(one)
         return step if step is not None and step.variable is not None else None
 
     def _entries(self, one: Array) -> Array | None:
         """Entries of what an operation makes of whole arrays, for one of entries."""
-        if not isinstance(one.op, Entrywise):
+        if not isinstance(one.op, ops.Entrywise):
             return None
         reads: dict[object, Array] = {}
         wholes: list[Array] = []
         for arg in one.args:
             found = arg
             if arg.order:
-                inner = arg if isinstance(arg.op, Index) else self._entries(arg)
+                inner = arg if isinstance(arg.op, ops.Index) else self._entries(arg)
                 if inner is None:
                     return None
                 found, *places = inner.args
@@ -266,7 +255,7 @@ class _Uses:
 
 def _is_slice(one: Array) -> bool:
     """Whether an array is a part of another one with as many axes."""
-    if not isinstance(one.op, Index):
+    if not isinstance(one.op, ops.Index):
         return False
     parts = one.op.parts
     return len(parts) == one.args[0].order and all(isinstance(x, Slice) for x in parts)
@@ -274,7 +263,7 @@ def _is_slice(one: Array) -> bool:
 
 def _cut(read: Array) -> list[tuple[int, Part]]:
     """The axes that a slice has less of, and what of them."""
-    assert isinstance(read.op, Index)
+    assert isinstance(read.op, ops.Index)
     return [(k, part) for k, part in enumerate(read.op.parts) if part != WHOLE]
 
 
@@ -284,7 +273,7 @@ def _part(read: Array, one: Array) -> Array | None:
 
     None where slices would stand behind slices.
     """
-    if not isinstance(one.op, Entrywise | MatMul):
+    if not isinstance(one.op, ops.Entrywise | ops.MatMul):
         return None
     cut: list[dict[int, int]] = [{} for _ in one.args]
     for axis, _ in _cut(read):
@@ -302,21 +291,21 @@ def _part(read: Array, one: Array) -> Array | None:
 def _inside(read: Array, arg: Array, cut: Mapping[int, int]) -> Array | None:
     """The slices of an operand, of what it is made of, or as a view of slices."""
     index = _sliced(read, arg, cut)
-    if isinstance(arg.op, Entrywise):
+    if isinstance(arg.op, ops.Entrywise):
         return _part(index, arg)
-    if isinstance(arg.op, Permute | Expand):
+    if isinstance(arg.op, ops.Permute | ops.Expand):
         (inner,) = arg.args
         axes = [(operands_along(arg, axis), axis) for axis in cut]
         seen = {own[0]: axis for own, axis in axes if own and own[0] is not None}
         return array(arg.op, _sliced(index, inner, seen))
-    return None if isinstance(arg.op, Index) else index
+    return None if isinstance(arg.op, ops.Index) else index
 
 
 def _sliced(read: Array, arg: Array, cut: Mapping[int, int]) -> Array:
     """The slices of an operand, whose axes are `cut` as those of what is read."""
-    assert isinstance(read.op, Index)
+    assert isinstance(read.op, ops.Index)
     parts: list[Part] = [WHOLE] * arg.order
     dims = list(arg.dims)
     for own, axis in cut.items():
         parts[own], dims[own] = read.op.parts[axis], read.dims[axis]
-    return array(Index(tuple(parts), tuple(dims)), arg)
+    return array(ops.Index(tuple(parts), tuple(dims)), arg)

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorgen.arrays.arrays import array
-from tensorgen.arrays.operations import (
-    Index,
-    Windows,
-)
-from tensorgen.arrays.places import (
-    Slice,
-)
+from tensorgen.arrays.operations import Index, Windows
+from tensorgen.arrays.places import Slice
 from tensorgen.ir.constraints import Ranges
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.nodes import Affine, Label, Lookup, affine
@@ -68,10 +63,7 @@ def cuts(
 
 
 def windows(
-    ranges: Ranges,
-    whole: Operand,
-    forms: Sequence[Affine],
-    axes: dict[int, Axis],
+    ranges: Ranges, whole: Operand, forms: Sequence[Affine], axes: dict[int, Axis]
 ) -> Operand:
     """The view with an axis for each window's number, and at the end for its places.
 

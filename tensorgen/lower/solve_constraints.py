@@ -16,14 +16,7 @@ from itertools import chain
 
 from tensorgen.ir.constraints import Ranges, looked_up, solvable, solved, within
 from tensorgen.ir.dims import ZERO, Dim
-from tensorgen.ir.nodes import (
-    Affine,
-    Constraint,
-    Label,
-    Lookup,
-    Product,
-    affine,
-)
+from tensorgen.ir.nodes import Affine, Constraint, Label, Lookup, Product, affine
 
 
 @dataclass
@@ -115,10 +108,7 @@ class _Solver:
         kind, form = constraint
         if kind == "eq":
             return (not form.terms and form.const == 0) or self._end(form)
-        reach = self.ranges.bounds(form)
-        if reach is not None and self.ranges.holds(reach[0]):
-            return True
-        return self._narrow(form)
+        return self.ranges.keep_nonnegative(form) or self._narrow(form)
 
     def _end(self, form: Affine) -> bool:
         """Make `t == c` the interval of `t`, where c is an end of what may be empty.

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tensorgen.arrays.operations import (
-    Broadcast,
-    Index,
-    Solve,
-    Trace,
-)
-from tensorgen.arrays.places import (
-    At,
-    Limit,
-    Mark,
-)
+from tensorgen.arrays.operations import Broadcast, Index, Solve, Trace
+from tensorgen.arrays.places import At, Limit, Mark
 from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.axes import aligned, ordered, transposed

@@ -11,15 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from tensorgen.arrays.operations import (
-    Index,
-)
-from tensorgen.arrays.places import (
-    WHOLE,
-    At,
-    Limit,
-    Mark,
-)
+from tensorgen.arrays.operations import Index
+from tensorgen.arrays.places import WHOLE, At, Limit, Mark
 from tensorgen.ir.dims import ZERO
 from tensorgen.ir.nodes import Label
 from tensorgen.lower.axes import aligned, summed

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import (
     Array,
     array,
@@ -18,15 +19,6 @@ from tensorgen.arrays.arrays import (
     bound,
     replacing,
     variable,
-)
-from tensorgen.arrays.operations import (
-    Add,
-    Copy,
-    Fill,
-    Index,
-    Number,
-    Permute,
-    Variable,
 )
 from tensorgen.arrays.statements import Let, Loop, Statement, Store, operands, rebuilt
 from tensorgen.ir.constraints import index_bound
@@ -42,7 +34,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.lower.axes import ordered
 from tensorgen.lower.draft import Draft, Repeat, Result, Row
-from tensorgen.lower.operands import Operand
+from tensorgen.lower.operands import whole_of
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.values import Values
 from tensorgen.operators.recurrences.recurrence import (
@@ -78,20 +70,20 @@ def repeat(
             own = draft.filled(last, known.whole(whole.starts[k]).array)
             row, after = Row(own, None), Row(own, None)
             if (k, False) in asked:
-                known.values[asked[k, False]] = _operand(own)
+                known.values[asked[k, False]] = whole_of(own)
         else:
-            own = draft.filled(call, array(Fill(call.dims, 0)))
+            own = draft.filled(call, array(ops.Fill(call.dims, 0)))
             row, after = Row(own, before), Row(own, ONE - before)
             ends = (steps.count, ZERO) if steps.backwards else (ZERO, steps.count)
             if not is_zero(whole.starts[k]):
                 number = constant_value(whole.starts[k])
                 start = known.whole(whole.starts[k]).array
-                value = start if number is None else array(Number(number))
+                value = start if number is None else array(ops.Number(number))
                 draft.add(Store(own, Row(own).index(ends[0]), (), "=", value))
-            known.values[call] = _operand(own)
+            known.values[call] = whole_of(own)
             if (k, False) in asked:
                 end = Row(own).at(ends[1], own)
-                known.values[asked[k, False]] = _operand(end)
+                known.values[asked[k, False]] = whole_of(end)
         reads[place.name] = row
         writes.append(after)
         word = words[place.name] = name_of(graph, whole, k)
@@ -101,9 +93,9 @@ def repeat(
         call = asked.get((len(steps.states) + k, True))
         writes.append(None)
         if call is not None:
-            own = draft.filled(call, array(Fill(call.dims, 0)))
+            own = draft.filled(call, array(ops.Fill(call.dims, 0)))
             writes[-1] = Row(own, runs=_runs(steps, steps.made[k]))
-            known.values[call] = _operand(own)
+            known.values[call] = whole_of(own)
     for place, node in zip(steps.items, whole.rows, strict=True):
         reads[place.name] = _rows(known, node, _runs(steps, place))
         words[place.name] = row_word(graph, node)
@@ -149,13 +141,9 @@ def _array(known: Values, node: Node, by_rows: bool = False) -> Array:
         found = ordered(known.operand(Ref(node, axes)), axes)
     if found.is_name:
         return found.array
-    apart = isinstance(found.array.op, Permute) and found.array.op.axes[0] > 0
-    value = array(Copy(), found.array) if by_rows and apart else found.array
+    apart = isinstance(found.array.op, ops.Permute) and found.array.op.axes[0] > 0
+    value = array(ops.Copy(), found.array) if by_rows and apart else found.array
     return known.draft.variable(node, value)
-
-
-def _operand(own: Array) -> Operand:
-    return Operand(own, tuple(range(own.order)))
 
 
 def looped(
@@ -175,9 +163,9 @@ def looped(
         x.op.name: x
         for line in lines
         for x in below(operands(line))
-        if isinstance(x.op, Variable)
+        if isinstance(x.op, ops.Variable)
     }
-    given |= {x.op.name: x for x in below(values) if isinstance(x.op, Variable)}
+    given |= {x.op.name: x for x in below(values) if isinstance(x.op, ops.Variable)}
     known: dict[Array, Array] = {}
     parts: list[Statement] = []
     for place, row in one.reads.items():
@@ -190,7 +178,7 @@ def looped(
             found = bound(called, found)
         known[given[place]] = found
     for own in given.values():
-        assert isinstance(own.op, Variable)
+        assert isinstance(own.op, ops.Variable)
         if own not in known and own.op.base in one.reads:
             real = base(known[given[own.op.base]]) if own.op.base in given else None
             known[own] = variable(own.op.name, own.dims, own.kind, real, own.op.boxed)
@@ -220,12 +208,12 @@ def _stores(
     return rows, names
 
 
-def _renewed(target: Array, at: Index, value: Array) -> Store:
+def _renewed(target: Array, at: ops.Index, value: Array) -> Store:
     """What a name becomes: its own array with something added, or another one."""
-    assert isinstance(target.op, Variable)
+    assert isinstance(target.op, ops.Variable)
     own = target.op.base == target.op.name and target.dims == value.dims
     match value.op:
-        case Add(signs=signs) if own and target in value.args:
+        case ops.Add(signs=signs) if own and target in value.args:
             k = value.args.index(target)
             rest = [
                 (sign, x)
@@ -234,7 +222,7 @@ def _renewed(target: Array, at: Index, value: Array) -> Store:
             ]
             if signs[k] > 0 and not any(_reads(x, target) for _, x in rest):
                 added = array(
-                    Add(tuple(sign for sign, _ in rest)), *(x for _, x in rest)
+                    ops.Add(tuple(sign for sign, _ in rest)), *(x for _, x in rest)
                 )
                 if len(rest) == 1 and rest[0][0] > 0:
                     added = rest[0][1]
@@ -254,7 +242,7 @@ def _in_turn(stores: Sequence[Store], again: Callable[[str], str]) -> list[State
                 break
         else:  # each reads another one
             store = waiting[0]
-            assert isinstance(store.target.op, Variable)
+            assert isinstance(store.target.op, ops.Variable)
             name = again(store.target.op.name)
             done.append(Let(name, store.value))
             waiting[0] = replace(store, value=bound(name, store.value))

@@ -78,9 +78,7 @@ def _by_key(
     return sums, rest
 
 
-def _in_order(
-    writes: list[tuple[Fraction, Write]],
-) -> list[tuple[Fraction, Write]]:
+def _in_order(writes: list[tuple[Fraction, Write]]) -> list[tuple[Fraction, Write]]:
     """Entries by their places, but of one value together, where none meets another."""
     if not all(a.is_apart(b) for (_, a), (_, b) in combinations(writes, 2)):
         return writes
@@ -121,7 +119,6 @@ def _together(
 
 
 def _joined(group: Sequence[tuple[Fraction, Write]]) -> tuple[Fraction, Write]:
-    """One write in the place of several."""
     if len(group) == 1:
         return group[0]
     group = sorted(group, key=lambda pair: pair[0] < 0)
@@ -179,9 +176,7 @@ def add(
     return joint.bearing(labels)
 
 
-def _alike(
-    entries: list[tuple[Fraction, Operand]],
-) -> list[tuple[Fraction, Operand]]:
+def _alike(entries: list[tuple[Fraction, Operand]]) -> list[tuple[Fraction, Operand]]:
     """Terms of which nodes that differ have come to one array added up."""
     found: dict[Operand, Fraction] = {}
     for coefficient, operand in entries:

@@ -8,33 +8,10 @@ from collections.abc import Collection, Iterable
 from itertools import count
 
 from tensorgen.arrays import operations
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.array_names import read_name
 from tensorgen.arrays.arrays import Array, is_sliding
 from tensorgen.arrays.object_operations import Reshape
-from tensorgen.arrays.operations import (
-    Accumulate,
-    Clip,
-    Compare,
-    Conjunction,
-    Correlate,
-    Einsum,
-    Elementwise,
-    InnerProduct,
-    MatMul,
-    MovingSum,
-    Multiply,
-    Outer,
-    Pad,
-    Power,
-    Reduce,
-    Solve,
-    SumByKey,
-    TensorDot,
-    Triangle,
-    Trim,
-    Variable,
-    View,
-)
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.word_shapes import multiple, power_word
 from tensorgen.spec.names import RESERVED
@@ -89,33 +66,39 @@ class Names:
 def call_word(one: Array) -> str | None:
     """What a call or what it has been applied to is called; None for all others."""
     match one.op:
-        case Elementwise(function="where"):
+        case ops.Elementwise(function="where"):
             return "masked"
-        case Compare() | Conjunction():
+        case ops.Compare() | ops.Conjunction():
             return "mask"
-        case Clip():
+        case ops.Clip():
             return f"clipped_{_seen(one.args[0]) or 'places'}"
-        case Trim(lower=lower):
+        case ops.Trim(lower=lower):
             return "lower" if lower else "upper"
-        case Triangle():
+        case ops.Triangle():
             return "mask"
-        case MatMul() | TensorDot() | Einsum() | Outer() | InnerProduct():
+        case (
+            ops.MatMul()
+            | ops.TensorDot()
+            | ops.Einsum()
+            | ops.Outer()
+            | ops.InnerProduct()
+        ):
             return read_name(one) or "product"
-        case Reduce() | Accumulate() | MovingSum() | SumByKey():
+        case ops.Reduce() | ops.Accumulate() | ops.MovingSum() | ops.SumByKey():
             return "sums" if one.order else "total"
-        case Solve():
+        case ops.Solve():
             return "solution"
-        case Power(exponent=exponent):
+        case ops.Power(exponent=exponent):
             return power_word(_seen(one.args[0]), exponent) or "powers"
-        case Multiply(coefficient=times, above=above) if len(one.args) == 1:
+        case ops.Multiply(coefficient=times, above=above) if len(one.args) == 1:
             word = _seen(one.args[0])
             told = multiple(word, times if above else 1 / times) if word else None
             return told if above or not told else f"inv_{told}"
-        case Pad():
+        case ops.Pad():
             return "padded"
         case Reshape() if is_sliding(one.args[0]):
             return "columns"
-        case Correlate():
+        case ops.Correlate():
             return "gathered"
         case operations.Call(operator=operator) if not OPERATORS[operator].view:
             return OPERATORS[operator].word or operator
@@ -125,11 +108,11 @@ def call_word(one: Array) -> str | None:
 
 def _seen(one: Array) -> str | None:
     """What names call the array that one shows entries of."""
-    while isinstance(one.op, View):
+    while isinstance(one.op, ops.View):
         one = one.args[0]
     return stem(one)
 
 
 def stem(one: Array) -> str | None:
     """What names of other values call this one."""
-    return one.op.name if isinstance(one.op, Variable) else read_name(one)
+    return one.op.name if isinstance(one.op, ops.Variable) else read_name(one)

@@ -21,7 +21,6 @@ class Values:
     """
 
     def __init__(self, plan: Plan, draft: Draft) -> None:
-        """Start without values."""
         self.plan = plan
         self.draft = draft
         self.values: dict[Node, Operand] = {}

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.arrays import array
 from tensorgen.arrays.operations import Fill, Index, Number
 from tensorgen.arrays.places import Slice
 from tensorgen.arrays.speed import Speed
 from tensorgen.arrays.statements import Change, Loop, Statement, Store
-from tensorgen.arrays.work import count
 from tensorgen.ir.constraints import Interval, Ranges
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, count
 from tensorgen.ir.nodes import Affine, Label, Product
 from tensorgen.lower.axes import aligned
 from tensorgen.lower.columns import columns
@@ -21,7 +20,7 @@ from tensorgen.lower.contract import contract
 from tensorgen.lower.correlate import correlation
 from tensorgen.lower.elementwise_products import Factor, multiply
 from tensorgen.lower.indexing import Indexer
-from tensorgen.lower.operands import Operand
+from tensorgen.lower.operands import Operand, whole_of
 from tensorgen.lower.reads import Read
 from tensorgen.lower.solve_constraints import plain_label
 from tensorgen.lower.taps import Tapped
@@ -189,13 +188,7 @@ class TapLoop:
         return Inside(intervals, facts, taps=lows)
 
 
-def whole_of(one: Array) -> Operand:
-    """An array under its axes."""
-    return Operand(one, tuple(range(one.order)))
-
-
 def _fixed(form: Affine, at: dict[Label, Dim]) -> Affine:
-    """A form with taps in the place of labels."""
     for label, name in at.items():
         c = form.coefficient(label)
         if c:

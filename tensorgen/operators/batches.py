@@ -45,7 +45,6 @@ class NoBatch(Exception):
     """A call that takes one sample alone, and what is said of that."""
 
     def __init__(self, call: Call) -> None:
-        """Know the call."""
         super().__init__(told(call))
 
 
@@ -143,7 +142,6 @@ class Samples(AllSteps):
     """
 
     def __init__(self, graph: Graph, count: Dim, rows: Mapping[Any, Node]) -> None:
-        """Say what has all samples of what is given for one."""
         super().__init__(graph, count, rows)
         self.behind: set[Node] = set()
 

@@ -28,13 +28,7 @@ LOGADDEXP = Remark(
 
 _ROWS = (
     # Exponentials and logarithms.
-    Row(
-        "exp",
-        ("exp(x)",),
-        "np.exp({0})",
-        traits="positive overflows",
-        ends=(0, inf),
-    ),
+    Row("exp", ("exp(x)",), "np.exp({0})", traits="positive overflows", ends=(0, inf)),
     Row(
         "expm1",
         ("exp(x)",),
@@ -402,13 +396,7 @@ _ROWS = (
         traits="commutes log",
         remark=LOGADDEXP,
     ),
-    Row(
-        "gap",
-        ("1", "-1"),
-        "_gap({0}, {1})",
-        traits="internal",
-        spelled="{0} - {1}",
-    ),
+    Row("gap", ("1", "-1"), "_gap({0}, {1})", traits="internal", spelled="{0} - {1}"),
     # The same of what is infinite where it is written so, and not in data.
     Row(
         "stated_gap",

@@ -32,7 +32,6 @@ from tensorgen.ir.index_text import (
     combine,
     condition,
     constraint_text,
-    is_never_negative,
     letters,
     letters_in,
     names_in,
@@ -65,11 +64,7 @@ from tensorgen.operators.matrices.capacitance import is_capacitance
 from tensorgen.operators.named_norms import NamedNorms
 from tensorgen.operators.promise_calls import bare, is_promise
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
-from tensorgen.operators.told_places import (
-    is_sure,
-    is_zero,
-    named_entries,
-)
+from tensorgen.operators.told_places import is_sure, is_zero, named_entries
 
 LIMIT = 12  # operations that one expression holds before parts of it get names
 
@@ -297,7 +292,7 @@ class FormulaPrinter:
         entries = list(named_entries(node, found, self.names)) if checks else []
         ranges = Ranges.of(dict(enumerate(node.sizes)))
         for check in checks:
-            if any(is_never_negative(check.form - x, ranges) for x in entries):
+            if any(ranges.keep_nonnegative(check.form - x) for x in entries):
                 self.reaches_out = self.reaches_out or bool(check.form.terms)
             else:
                 constraints.append(check)

@@ -55,7 +55,6 @@ class Parts:
     def __init__(
         self, parts: Sequence[Part], coefficient: Fraction, sizes: Mapping[Label, Dim]
     ) -> None:
-        """Start with all factors."""
         self.parts = list(parts)
         self.coefficient = coefficient
         self.sizes = sizes

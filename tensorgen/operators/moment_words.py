@@ -12,16 +12,7 @@ from math import prod
 from typing import NamedTuple
 
 from tensorgen.ir.dims import ONE, Dim
-from tensorgen.ir.nodes import (
-    Call,
-    Map,
-    Node,
-    Product,
-    Ref,
-    Size,
-    Sum,
-    constant_value,
-)
+from tensorgen.ir.nodes import Call, Map, Node, Product, Ref, Size, Sum, constant_value
 from tensorgen.operators.word_shapes import NameOf
 
 

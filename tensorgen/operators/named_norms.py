@@ -15,7 +15,6 @@ class NamedNorms:
     """The norms among nodes, by what they are of."""
 
     def __init__(self, named: Iterable[Node]) -> None:
-        """Look at nodes that have names."""
         self._found: dict[Hashable, Node] = {
             (x.args, x.params): x
             for x in named

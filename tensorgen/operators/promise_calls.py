@@ -14,7 +14,12 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, children
 from tensorgen.operators.matrices.definite import is_positive_definite
 from tensorgen.operators.matrices.symmetry import is_symmetric
-from tensorgen.operators.table import Operator, Partial, no_partials, same_dims
+from tensorgen.operators.table import (
+    Operator,
+    no_partials,
+    partials_of_first,
+    same_dims,
+)
 
 PROMISES: Mapping[str, str] = {
     "spd": "symmetric positive definite",
@@ -30,9 +35,7 @@ _HOLDS = {"spd": is_positive_definite, "symmetric": is_symmetric}
 
 def promise(graph: Graph, what: str, node: Node) -> Node:
     """Return a value with a promise; itself where it is known to be so."""
-    if _HOLDS[what](node):
-        return node
-    return graph.call(what, [node], node.dims)
+    return node if _HOLDS[what](node) else graph.call(what, [node], node.dims)
 
 
 def stopped(graph: Graph, node: Node) -> Node:
@@ -60,17 +63,13 @@ def kept_promise(graph: Graph, old: Node, new: Node) -> Node:
     return new
 
 
-def _partials(graph: Graph, node: Call) -> list[Partial]:
-    return [Partial(node.args[0], tuple(range(node.order)))]
-
-
 def _argument(graph: Graph, node: Call) -> Node:
     return node.args[0]
 
 
 ROWS = (
     *(
-        Operator(name, same_dims, _partials, expand=_argument, view=True)
+        Operator(name, same_dims, partials_of_first, expand=_argument, view=True)
         for name in PROMISES
     ),
     Operator(STOPPED, same_dims, no_partials, expand=_argument, view=True),

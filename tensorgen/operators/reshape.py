@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -180,7 +180,7 @@ def contracted(
                 continue
             if all(_merges(other, first, dims) for other in factors):
                 labels = range(fresh, fresh + len(dims))
-                return [_split_label(graph, x, first, labels, dims) for x in factors]
+                return [split_label(graph, x, first, labels, dims) for x in factors]
     return None
 
 
@@ -212,8 +212,8 @@ def _summed_before(
     return Ref(found, tuple(labels[a] for a in target))
 
 
-def _split_label(
-    graph: Graph, ref: Ref, label: Label, labels: Sequence[Label], dims: Shape
+def split_label(
+    graph: Graph, ref: Ref, label: Label, labels: Sequence[Any], dims: Sequence[Dim]
 ) -> Ref:
     """A factor with several axes in place of one."""
     if label not in ref.labels:

@@ -42,11 +42,12 @@ def partial(graph: Graph, node: Map, argument: int, at: Ref | None = None) -> Re
 
 def evaluate(graph: Graph, text: str, args: Sequence[Ref]) -> Ref:
     """Evaluate a scalar expression in the names x, y, z of aligned arguments."""
-    return build(graph, _parsed(text), dict(zip(ARGUMENTS, args, strict=False)))
+    return build(graph, tree_of(text), dict(zip(ARGUMENTS, args, strict=False)))
 
 
 @cache
-def _parsed(text: str) -> ast.expr:
+def tree_of(text: str) -> ast.expr:
+    """The tree of an expression."""
     return ast.parse(text, mode="eval").body
 
 

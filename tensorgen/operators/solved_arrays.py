@@ -17,9 +17,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Input, Node, children
 from tensorgen.ir.rebuild import rebuild, substituted
-from tensorgen.operators.recurrences.recurrence import (
-    place,
-)
+from tensorgen.operators.recurrences.recurrence import place
 from tensorgen.operators.table import Operator
 
 NAME = "unknown"
@@ -92,7 +90,7 @@ def unknown(
     known: dict[Node, Node] = dict(zip(read, places, strict=True))
     (over,) = substituted(graph, [residual], known)
     equation = Equation(name, places, over, definite, solver)
-    return cast(Call, graph.call(NAME, read, name.dims, equation=equation))
+    return graph.call(NAME, read, name.dims, equation=equation)
 
 
 def leaves(root: Node) -> list[Node]:
@@ -122,7 +120,7 @@ def as_given(graph: Graph, roots: Sequence[Node]) -> list[Node]:
 def applied(graph: Graph, call: Call, args: Sequence[Node]) -> Call:
     """Return an unknown as a function of other first arguments."""
     every = [*args, *call.args[len(args) :]]
-    return cast(Call, graph.call(NAME, every, call.dims, **dict(call.params)))
+    return graph.call(NAME, every, call.dims, **dict(call.params))
 
 
 def _dims(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim, ...]:

@@ -136,6 +136,11 @@ def given_shape(args: Sequence[Node], params: Mapping[str, object]) -> tuple[Dim
     return cast(tuple[Dim, ...], params["shape"])
 
 
+def partials_of_first(graph: Graph, node: Call) -> list[Partial]:
+    """The derivative of what is its first argument."""
+    return [Partial(node.args[0], tuple(range(node.order)))]
+
+
 def no_partials(graph: Graph, node: Call) -> list[Partial]:
     """The derivative of what changes in steps alone."""
     return []

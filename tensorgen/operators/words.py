@@ -27,12 +27,7 @@ from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 from tensorgen.operators.recurrences.recurrence import made_in_steps
 from tensorgen.operators.sum_words import is_joined
-from tensorgen.operators.whole_words import (
-    function_word,
-    placed,
-    whole,
-    word_of,
-)
+from tensorgen.operators.whole_words import function_word, placed, whole, word_of
 from tensorgen.operators.word_shapes import (
     LONGER,
     LONGEST,
@@ -150,7 +145,6 @@ def _subjects(node: Node, name_of: NameOf, depth: int) -> Iterator[str]:
 
 
 def _form_of(word: str) -> str:
-    """The form of a word that tells of one operand."""
     return next((f"{head}{{}}" for head in OF_ONE if word.startswith(head)), "")
 
 

@@ -314,7 +314,6 @@ class RowCut:
     def _added(
         self, node: Sum, terms: Sequence[Term], labels: Sequence[Label] | None = None
     ) -> Node:
-        """The sum of what blocks give of some terms."""
         out = range(node.order) if labels is None else labels
         uses = [(t.coefficient, self._held[t.node].node, t.labels) for t in terms]
         return self.graph.sum(out, uses, {x: node.dims[x] for x in out})
@@ -390,9 +389,7 @@ class RowCut:
         )
 
     def _again(self, node: Call, args: Sequence[Node]) -> Call:
-        made = self.graph.call(node.operator, args, node.dims, **dict(node.params))
-        assert isinstance(made, Call)
-        return made
+        return self.graph.call(node.operator, args, node.dims, **dict(node.params))
 
 
 EXP_SUM = "exp_sum"

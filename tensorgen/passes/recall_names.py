@@ -19,9 +19,10 @@ import numpy as np
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Size, once, topological
+from tensorgen.operators.references import Array
 from tensorgen.operators.word_shapes import MULTIPLES, fits, is_derivative, multiple
 from tensorgen.passes.context import Context
-from tensorgen.passes.sampled_values import Array, value_of
+from tensorgen.passes.sampled_values import value_of
 
 CLOSE = 1e-9
 """How far apart two computations of one value may be."""

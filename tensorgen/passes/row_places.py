@@ -28,7 +28,6 @@ class RowsRefused(Exception):
     """A value that no rounds over blocks of rows give; why, and what would help."""
 
     def __init__(self, node: Node, why: str, hint: str = "") -> None:
-        """Know the value that is at fault."""
         super().__init__(why)
         self.node, self.why, self.hint = node, why, hint
 

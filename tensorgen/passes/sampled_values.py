@@ -23,10 +23,9 @@ from tensorgen.fields.symmetric_entries import exchangeable
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Input, Node, Product, children, unknown
 from tensorgen.ir.symmetric_axes import groups
-from tensorgen.operators.references import special
+from tensorgen.operators.references import Array, special
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 
-Array = Any
 SIZES = (3, 4, 5)
 """What sizes are, each by its name."""
 MOST = 2_000
@@ -115,7 +114,6 @@ class _Sampled(Tabled):
     """The value of one node, over those that are known of its operands."""
 
     def __init__(self, node: Node) -> None:
-        """Values of operands are known."""
         super().__init__(Doubles(VALUES, OF_ARRAYS), _Sizes(), self._drawn)
         self.node = node
         self.values = {x: x.known[value_of] for x in children(node)}

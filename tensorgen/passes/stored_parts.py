@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from tensorgen.ir.nodes import Node
 from tensorgen.passes.context import Context, Kept, Plan
 from tensorgen.prices.limits import STEPS_TO_COMPRESS
 
@@ -36,12 +37,15 @@ def read(context: Context, plan: Plan, apart: bool) -> Plan:
 
 
 def _kept(plan: Plan, tensors: Sequence[Kept | None]) -> Plan:
-    """The plan to compute what is kept of some of its roots."""
-    parts = [
-        (node,) if tensor is None else tensor.arrays
-        for node, tensor in zip(plan.formulas, tensors, strict=True)
-    ]
-    return replace(plan, parts=tuple(parts), tensors=tuple(tensors))
+    return replace(plan, parts=arrays_of(plan, tensors), tensors=tuple(tensors))
+
+
+def arrays_of(
+    plan: Plan, tensors: Sequence[Kept | None]
+) -> tuple[tuple[Node, ...], ...]:
+    """What is stored of each root: its arrays, or the root where it has no tensor."""
+    pairs = zip(plan.formulas, tensors, strict=True)
+    return tuple((x,) if tensor is None else tensor.arrays for x, tensor in pairs)
 
 
 def is_to_read(context: Context, plan: Plan) -> bool:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Iterable,
-    Sequence,
-)
+from collections.abc import Iterable, Sequence
 
 from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim

@@ -75,7 +75,6 @@ def function_over(
 
 
 def _whole(given: InputSpec) -> InputSpec:
-    """An input as callers give it."""
     if given.batch is None:
         return given
     return replace(given, shape=(given.batch, *given.shape))

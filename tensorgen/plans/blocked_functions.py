@@ -88,7 +88,6 @@ def _blocked(
 
 
 def _rows_of(dims: Sequence[Dim], axis: RowAxis) -> tuple[str, int] | None:
-    """The size of an axis of rows, and which axis it is."""
     found = ((str(dim), k) for k, dim in enumerate(dims) if axis.has(dim))
     return next(found, None)
 

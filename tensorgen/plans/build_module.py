@@ -47,20 +47,9 @@ from tensorgen.plans.constrained_plans import (
     moved,
 )
 from tensorgen.plans.derivative_objects import Objects
-from tensorgen.plans.formulas import (
-    Teller,
-    equation_of,
-    results_of,
-    text_of,
-    words_of,
-)
+from tensorgen.plans.formulas import Teller, equation_of, results_of, text_of, words_of
 from tensorgen.plans.kept_states import cost_of, steps_of
-from tensorgen.plans.lowered_functions import (
-    Form,
-    Made,
-    of_choices,
-    smallest,
-)
+from tensorgen.plans.lowered_functions import Form, Made, of_choices, smallest
 from tensorgen.plans.planned import Member, PlannedFunction
 from tensorgen.plans.planner import known_sizes
 from tensorgen.plans.problem_plans import (
@@ -90,7 +79,6 @@ class ModuleBuilder:
     """Lowers all functions of a spec for one backend, and their derivative classes."""
 
     def __init__(self, spec: Spec, graph: Graph, backend: Backend) -> None:
-        """Start a module without functions."""
         self.spec = spec
         self.graph = graph
         self.backend = backend
@@ -425,7 +413,6 @@ class ModuleBuilder:
 
 
 def _checked(function: Function, checks: Sequence[Check]) -> Function:
-    """A function that starts with checks of sizes."""
     lines = tuple(line for check in checks for line in check_lines(check))
     compared = tuple(dict.fromkeys(s for check in checks for s in check.symbols))
     return replace(function, refused=lines, compared=compared)

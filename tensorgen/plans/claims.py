@@ -112,7 +112,6 @@ def _limits(
     planned: PlannedConstrained,
     constrained: ConstrainedProblem,
 ) -> Iterator[Claim]:
-    """What the bounds of a constrained problem are."""
     value, bound = planned.problem.value, constrained.bound
     for limits in constrained.limits:
         nodes = computed_limits(planned.limits[limits.name])

@@ -28,6 +28,7 @@ from tensorgen.ir.nodes import (
     Sum,
     children,
     constant_value,
+    inputs_of,
     topological,
 )
 from tensorgen.ir.patterns import core_of
@@ -84,7 +85,6 @@ class Cutting:
         repeated: Collection[str],
         owners: Mapping[str, str],
     ) -> None:
-        """Find out which methods need each node."""
         self.roots = roots
         self.rates = rates
         self.repeated = repeated
@@ -260,7 +260,7 @@ def _costs(node: Node) -> bool:
                 return False
             if function == "pow":
                 return bool(node.order) and constant_value(args[1].node) != -1
-            return bool(node.order) or not _is_number(node)
+            return bool(node.order) or bool(inputs_of([node]))
         case Product() | Sum() if _is_scalar(node):
             return False
         case Product(factors=factors, constraints=constraints) if len(factors) < 2:
@@ -281,10 +281,4 @@ def _costs(node: Node) -> bool:
 
 
 def _is_scalar(node: Node) -> bool:
-    """Whether a node is arithmetic of scalars."""
     return not any(part.order for part in (node, *children(node)))
-
-
-def _is_number(node: Node) -> bool:
-    """Whether a node follows from sizes alone."""
-    return not any(isinstance(inner, Input) for inner in topological([node]))

@@ -110,7 +110,6 @@ class Objects:
     def _class(
         self, planned: PlannedFunction, block: int, structure: Structure, few: bool
     ) -> StructuredClass:
-        """The class of a derivative tensor."""
         name, hessian = planned.class_name(block), planned.is_square(block)
         inputs = (*planned.input_axes(block),) if planned.kind.is_higher else None
         key = structure, name, inputs, hessian, few

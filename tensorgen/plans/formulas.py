@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from tensorgen.arrays.statements import bindings, everything
+from tensorgen.arrays.statements import bound_names, everything
 from tensorgen.emit.interface import Function
 from tensorgen.emit.text import WIDTH, equation
 from tensorgen.errors import listed
@@ -61,9 +61,7 @@ def shortest(
     no short one.
     """
     text = None if by_index else matrix_notation(node, names, [name])
-    if text is not None:
-        return f"{name} = {text}"
-    return inlined(name, node, names)
+    return f"{name} = {text}" if text is not None else inlined(name, node, names)
 
 
 Words = Mapping[Node, str]
@@ -329,7 +327,6 @@ def _terms(text: str) -> Iterator[str]:
 
 
 def _lines(rows: Iterable[str]) -> int:
-    """The lines that equations take."""
     return sum(len(equation(row)) for row in rows)
 
 
@@ -384,7 +381,7 @@ def _among(called: Mapping[Node, str], names: Container[str]) -> dict[Node, str]
 def _without_numbers(made: Made) -> dict[Node, str]:
     """Values but those whose names numbers tell apart, which pieces may lack."""
     code, _ = made.whole
-    bound = {x for line in everything(code.statements) for x, _ in bindings(line)}
+    bound = {*bound_names(everything(code.statements))}
     short = {x.rpartition("_")[0] for x in bound if _NUMBER.search(x)} & bound
     rows = code.called.items()
     return {node: name for node, name in rows if _NUMBER.sub("", name) not in short}
@@ -395,7 +392,6 @@ _BINDING = re.compile(r"^ *(\w+(?:, \w+)*) = ")
 
 
 def _bound(lines: Iterable[str]) -> set[str]:
-    """The names that lines of code bind."""
     found = (_BINDING.match(row) for text in lines for row in text.split("\n"))
     return {name for own in found if own for name in own[1].split(", ")}
 

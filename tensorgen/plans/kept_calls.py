@@ -23,10 +23,7 @@ from tensorgen.spec.model import Spec
 
 
 def beside_calls(
-    graph: Graph,
-    spec: Spec,
-    plans: Sequence[Sequence[PlannedFunction]],
-    mode: Mode,
+    graph: Graph, spec: Spec, plans: Sequence[Sequence[PlannedFunction]], mode: Mode
 ) -> list[list[PlannedFunction]]:
     """Return the plans of functions, with those in which definitions stay calls."""
     found = [[*own] for own in plans]

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from tensorgen.calculus.kinds import VALUE, Kind
 from tensorgen.emit.interface import Parameter, arranged
-from tensorgen.errors import Text
 from tensorgen.ir.dims import Dim
 from tensorgen.lang import Program
 from tensorgen.operators.matrices.subspaces import SUBSPACES
 from tensorgen.spec.model import FunctionSpec, InputSpec
+from tensorgen.spec.names import on_one_line
 
 # What the docstring says of an argument under `wrt: {K: symmetric}` and the like.
 ON_SUBSPACE = (
@@ -29,7 +29,6 @@ class Parameters:
     """What the inputs of one function are as arguments of its code."""
 
     def __init__(self, program: Program, function: FunctionSpec) -> None:
-        """Know how unknowns are found."""
         self._steps = {x.spec.name: x.step for x in program.unknowns}
         self._metrics = {x.name: x.metric for x in function.wrt if x.metric}
         self._subspaces = {x.name: x.subspace for x in function.wrt if x.subspace}
@@ -52,7 +51,6 @@ class Parameters:
         )
 
     def _unknown(self, given: InputSpec) -> Parameter:
-        """An unknown, and the call that finds it."""
         read = self._steps[given.name].arguments[1:]
         plain, keyword = arranged(self.of(x, VALUE) for x in read)
         named = [*(p.name for p in keyword), *self._steps[given.name].sizes]
@@ -66,24 +64,20 @@ class Parameters:
         """Return the argument that is like values, in their inner product."""
         doc, metric = None, self._metric
         if metric is not None:
-            inner = f"the inner product of {_on_one_line(metric)}"
+            inner = f"the inner product of {on_one_line(metric)}"
             doc = f"that of {of} is a vector in {inner}"
         return Parameter(name, dims, doc, role="cotangent")
 
     def _doc(self, given: InputSpec, kind: Kind) -> str | None:
         """The doc of an argument, and where derivatives by it are taken."""
         if kind is not VALUE and given.name in self._metrics:
-            told = IN_METRIC.format(matrix=_on_one_line(self._metrics[given.name]))
+            told = IN_METRIC.format(matrix=on_one_line(self._metrics[given.name]))
             return "; ".join([*filter(None, [given.doc]), told])
         if kind is VALUE or given.name not in self._subspaces:
             return given.doc
         on = SUBSPACES[self._subspaces[given.name]]
         told = ON_SUBSPACE.format(words=on.words, formula=on.formula)
         return "; ".join([*filter(None, [given.doc]), told])
-
-
-def _on_one_line(text: Text) -> str:
-    return " ".join(text.value.split())
 
 
 def _source(given: InputSpec) -> str:

@@ -168,7 +168,6 @@ class Planner:
 
     @cached_property
     def _cost(self) -> CostModel:
-        """What everything costs at the hints."""
         return CostModel(self.hints, self._given)
 
     @property
@@ -270,7 +269,6 @@ class Planner:
         return replace(planned, members=members_of(shares, planned))
 
     def _parameters(self, kind: Kind) -> list[Parameter]:
-        """The arguments of a function of some kind."""
         found = [self.parameters.of(x, kind) for x in self.source.arguments]
         if kind.argument == "direction":
             shapes = {x.name: x.shape for x in self.source.arguments}

@@ -8,13 +8,7 @@ left to do with the totals is the `finish`, what stays with its rows `rows`.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -90,7 +84,6 @@ class RowPlanner:
     """Cuts one function into pieces, and plans each of them."""
 
     def __init__(self, planner: Planner, planned: PlannedFunction, axis: RowAxis):
-        """Know the function as it is planned whole."""
         self.planner, self.planned, self.axis = planner, planned, axis
         self.graph = planner.graph
         taken = {p.name for p in every(planned.parameters)}
@@ -284,7 +277,6 @@ class RowPlanner:
         return bool(self.cut.counts) or self.cut.first is not None
 
     def _composed(self) -> check.Composition:
-        """What all rounds make together."""
         first = "" if self.cut.first is None else self.cut.first.name
         return check.Composition(self.axis, self.gone, self.cut.counts, first)
 
@@ -396,7 +388,9 @@ class RowPlanner:
         ]
         for name, node in self._handed_on().items():
             if name in read:
-                found.append(Parameter(name, node.dims, _docs(node)))
+                found.append(
+                    Parameter(name, node.dims, "what a round has made, handed on")
+                )
         symbols = dict.fromkeys(s for x in topological(roots) for s in sizes_in(x))
         known = function_preamble.plan(every(found)).sources
         sizes = [s for s in symbols if s not in known]
@@ -408,10 +402,6 @@ class RowPlanner:
         if self.cut.first is not None:
             found[self.cut.first.name] = self.cut.first
         return found | self.more
-
-
-def _docs(node: Node) -> str:
-    return "what a round has made, handed on"
 
 
 def _as(kind: Kind, suffix: str, **more: object) -> Kind:

@@ -20,7 +20,7 @@ from tensorgen.arrays.outline import Outline, Piece, is_brief
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.repeats import recalled
-from tensorgen.arrays.statements import Release, bindings, operands
+from tensorgen.arrays.statements import Release, bound_names, operands
 from tensorgen.arrays.units import returning, symbols, takes, variables_of
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import camel
@@ -109,7 +109,7 @@ def _callers(
         rest = recalled(first, own.codes[0], sizes)
         if rest:
             # What the piece does not hand out is gone when it has returned.
-            local = {x for line in first.code.statements for x, _ in bindings(line)}
+            local = {*bound_names(first.code.statements)}
             end = Release(tuple(sorted(local.difference(first.outputs))))
             whole = Code((*first.code.statements, end, *rest.statements), rest.returns)
             body = replace(own.function.body, holds=held(whole, sizes))
@@ -174,9 +174,7 @@ class _Writer:
         if body.needs_dtype and arrays:
             first.append(f"dtype = {next(iter(arrays))}.dtype")
         body = replace(
-            body,
-            lines=(*text.lines, last),
-            needs_dtype=body.needs_dtype and not arrays,
+            body, lines=(*text.lines, last), needs_dtype=body.needs_dtype and not arrays
         )
         return Private(
             self.names[piece],
@@ -387,7 +385,6 @@ def _names(formula: str, outline: Outline, taken: Collection[str]) -> dict[Piece
 
 
 def _union(texts: Sequence[Written], backend: Backend) -> Body:
-    """What several texts need, all in all."""
     modules = _once(x for text in texts for x in text.modules)
     helpers = _once(x for text in texts for x in text.helpers)
     return Body(
@@ -402,7 +399,6 @@ def _union(texts: Sequence[Written], backend: Backend) -> Body:
 
 
 def _cost(form: Form, code: Code, sizes: Mapping[str, int]) -> str:
-    """What a form costs with other code."""
     known = {**sizes, **form.hints}
     return cost_of(cost_line(code, held(code, known), known), form.plan)
 

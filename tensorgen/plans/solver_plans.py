@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from tensorgen.emit.interface import Function
 from tensorgen.emit.unknown_solvers import Solver
 from tensorgen.lang import ElaboratedUnknown
+from tensorgen.spec.names import on_one_line
 
 
 def solver_of(unknown: ElaboratedUnknown, functions: Sequence[Function]) -> Solver:
     """What finds an unknown by functions of the module."""
     measure = unknown.measure.spec.name
     found = next(f for f in functions if f.name == measure)
-    spec, text = unknown.spec, " ".join(unknown.spec.body.value.split())
+    spec, text = unknown.spec, on_one_line(unknown.spec.body)
     told = {
         "equation": f"0 = {text}",
         "fixed_point": f"{spec.name} = {text}",

@@ -47,7 +47,6 @@ class Guard:
     """Lets requests with the token through, without it in their path."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
-        """Guard an application."""
         self._app = app
         self._token = token.encode()
 

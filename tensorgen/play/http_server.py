@@ -76,7 +76,6 @@ async def _given(request: Request, budget: Budget) -> dict[str, Any]:
 
 
 def _file(name: str) -> Callable[[Request], Response]:
-    """Return what answers with a file of the page."""
     text = page_file(name)
     kind = _TYPES[name.rpartition(".")[2]]
 

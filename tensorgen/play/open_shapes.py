@@ -24,7 +24,6 @@ class Reader:
     """Reads expressions over variables of known shapes, and joins axes."""
 
     def __init__(self, axes: Axes, variables: Mapping[str, Shape]) -> None:
-        """Know the variables."""
         self.axes = axes
         self.variables = variables
         self._indices: dict[str, int] = {}

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from statistics import median
-from typing import Any
 
 import numpy as np
 
@@ -20,8 +19,6 @@ from tensorgen.verify import Subject, Verification
 from tensorgen.verify.cases import Sizes, case
 from tensorgen.verify.emitted_calls import arguments
 from tensorgen.verify.points import looks
-
-Array = Any
 
 TIMED_SIZE, LONGEST = 100, 1000
 """A dim of which the spec hints at no size, and the longest one that is taken."""

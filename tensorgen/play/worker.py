@@ -134,7 +134,6 @@ def _checked(job: _Job) -> Answer:
 
 
 def _timed(job: _Job) -> Answer:
-    """How long the functions take here."""
     return {"times": [asdict(x) for x in timed(*_loaded(job))]}
 
 

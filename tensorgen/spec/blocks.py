@@ -53,10 +53,7 @@ def read_blocks(
 
 
 def _is_dim(
-    text: Text,
-    dims: Mapping[str, Text],
-    inputs: Iterable[InputSpec],
-    faults: Faults,
+    text: Text, dims: Mapping[str, Text], inputs: Iterable[InputSpec], faults: Faults
 ) -> bool:
     """Whether some array has an axis of that size."""
     axes = {str(dim) for given in inputs for dim in given.shape}
@@ -70,10 +67,7 @@ def _is_dim(
 
 
 def _along(
-    entry: Field,
-    dims: Mapping[str, Text],
-    inputs: Sequence[InputSpec],
-    faults: Faults,
+    entry: Field, dims: Mapping[str, Text], inputs: Sequence[InputSpec], faults: Faults
 ) -> list[tuple[Text, Text]]:
     """The index arrays that say which row entries come with, each behind its dim."""
     if entry.empty:

@@ -145,3 +145,8 @@ class Namespace:
         """Report an index on a left side that bears the name of anything but a dim."""
         if text.value in self.owners and not self.is_dim(text):
             self.clash(text, "an index", *self.owners[text.value])
+
+
+def on_one_line(text: Text) -> str:
+    """Return the value of a text without its line breaks."""
+    return " ".join(text.value.split())

@@ -23,7 +23,6 @@ class Dims(dict[str, Text]):
     """The dims that occur, in order, each with its first place; `places` has all."""
 
     def __init__(self) -> None:
-        """Hold none yet."""
         super().__init__()
         self.places: list[Text] = []
 

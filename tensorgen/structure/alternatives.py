@@ -22,6 +22,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Node, Product, children, entries, topological
 from tensorgen.passes.context import Compress, Context, Kept, Plan
 from tensorgen.passes.cost import CostModel
+from tensorgen.passes.stored_parts import arrays_of
 from tensorgen.prices.limits import FORMS, MOST_FACTORS, UNKNOWN_SIZES
 from tensorgen.prices.thresholds import (
     GAIN_OF_A_FORM,
@@ -165,19 +166,14 @@ def _compared(form: Form, others: Sequence[Form], given: Sizes) -> Alternative:
 
 
 def _symbols(plan: Plan, tensors: Mapping[int, Compress]) -> set[str]:
-    """The sizes of what tensors are made of."""
     nodes = topological([plan.formulas[k] for k in tensors])
     leaves = (n for n in nodes if not (children(n) or isinstance(n, Product)))
     return {s for node in leaves for dim in node.dims for s in dim.symbols}
 
 
 def _arrays(plan: Plan, tensors: Sequence[Compressed | None]) -> list[Node]:
-    """The arrays of all tensors of a plan, each once."""
-    arrays = (
-        (node,) if tensor is None else tensor.arrays
-        for node, tensor in zip(plan.formulas, tensors, strict=True)
-    )
-    return [*dict.fromkeys(node for part in arrays for node in part)]
+    parts = arrays_of(plan, tensors)
+    return [*dict.fromkeys(node for part in parts for node in part)]
 
 
 def _depends(size: Dim) -> bool:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import chain, count
 from math import prod
 
+from tensorgen.arrays import operations as ops
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.object_operations import (
     AsPlaces,
@@ -18,18 +19,6 @@ from tensorgen.arrays.object_operations import (
     Places,
     Reshape,
     ZerosLike,
-)
-from tensorgen.arrays.operations import (
-    Add,
-    Compare,
-    Conjunction,
-    Fill,
-    Index,
-    Multiply,
-    Number,
-    Range,
-    Size,
-    Variable,
 )
 from tensorgen.arrays.places import Entries
 from tensorgen.arrays.statements import Let, Statement, Unpack
@@ -225,7 +214,7 @@ class _Group:
             return None  # what has one entry may bind the names of a number
         line: Statement = Unpack(tuple(names), array(Places(tuple(self.free.values()))))
         if len(names) == 1:
-            line = Let(names[0], array(Range(ZERO, self.count)))
+            line = Let(names[0], array(ops.Range(ZERO, self.count)))
         if line != before:
             self.body.statements.append(line)
         return line
@@ -240,10 +229,10 @@ class _Group:
             found.append(self._raveled(places, self.along))
         if not kept:
             return found
-        both = array(Conjunction(), *kept) if len(kept) > 1 else kept[0]
+        both = array(ops.Conjunction(), *kept) if len(kept) > 1 else kept[0]
         self.body.statements.append(Let("kept", both))
         which = [] if found[2:] else [KEPT]
-        return [array(Index((Entries(),), COUNT), x, KEPT) for x in found] + which
+        return [array(ops.Index((Entries(),), COUNT), x, KEPT) for x in found] + which
 
     def values(self) -> Array:
         """Return the entries, with an axis for each label that they differ along."""
@@ -261,9 +250,7 @@ class _Group:
             )
             parts.append((1, node, self.along))
         value = self.body.value(structure.graph.sum(self.along, parts), "part")
-        if not self.free:
-            return array(Reshape((ONE,)), value)
-        return value
+        return value if self.free else array(Reshape((ONE,)), value)
 
     def _more(self, term: StoredTerm) -> list[Constraint]:
         """What ties the axes of a term besides the first's ties."""
@@ -275,7 +262,7 @@ class _Group:
         kept: list[Array] = []
         for link in term.links:
             place = self._formed(link.form, places)
-            if not isinstance(place.op, Variable):
+            if not isinstance(place.op, ops.Variable):
                 place = self._named(link.axis, place)
             places[link.axis] = place
             dim = self.dims[link.axis]
@@ -306,24 +293,24 @@ class _Group:
                 self._entry(atom, places) if isinstance(atom, Lookup) else places[atom]
             )
             if abs(c) != 1:
-                value = array(Multiply(Fraction(abs(c)), 1), value)
+                value = array(ops.Multiply(Fraction(abs(c)), 1), value)
             found.append(value)
             signs.append(1 if c > 0 else -1)
         if signs == [1]:
             return _shifted(found[0], form.const)
-        return _shifted(array(Add(tuple(signs)), *found), form.const)
+        return _shifted(array(ops.Add(tuple(signs)), *found), form.const)
 
     def _entry(self, atom: Lookup, places: Mapping[Name, Array]) -> Array:
         """What an index array says; its own integers may be too small for places."""
         name = self.structure.fields[self.structure.tensor.arrays.index(atom.node)]
         index = variable(name, atom.node.dims, "int", name)
-        at = Index((Entries(),) * len(atom.labels), (self.count,))
+        at = ops.Index((Entries(),) * len(atom.labels), (self.count,))
         entry = array(at, index, *(places[x] for x in atom.labels))
         return array(AsPlaces((self.count,)), entry)
 
     def _zeros(self, places: Mapping[Name, Array]) -> Array:
         if not self.free:
-            return array(Fill((ONE,), 0, "int"))
+            return array(ops.Fill((ONE,), 0, "int"))
         return array(ZerosLike((self.count,)), places[next(iter(self.free))])
 
     def _raveled(self, places: Mapping[Name, Array], labels: Sequence[Name]) -> Array:
@@ -333,8 +320,10 @@ class _Group:
         sizes: dict[Name, Dim] = {**self.free, **dict(enumerate(self.dims))}
         found = places[labels[0]]
         for x in labels[1:]:
-            found = array(Multiply(Fraction(1), 2), found, array(Size(sizes[x])))
-            found = array(Add((1, 1)), found, places[x])
+            found = array(
+                ops.Multiply(Fraction(1), 2), found, array(ops.Size(sizes[x]))
+            )
+            found = array(ops.Add((1, 1)), found, places[x])
         return found
 
 
@@ -343,9 +332,9 @@ def _limits(place: Array, reach: tuple[Dim, Dim], dim: Dim) -> list[Array]:
     least, most = reach
     found = []
     if not least.is_nonnegative():
-        found.append(array(Compare(">="), place, array(Number(Fraction(0)))))
+        found.append(array(ops.Compare(">="), place, array(ops.Number(Fraction(0)))))
     if not (dim - 1 - most).is_nonnegative():
-        found.append(array(Compare("<"), place, array(Size(dim))))
+        found.append(array(ops.Compare("<"), place, array(ops.Size(dim))))
     return found
 
 
@@ -353,4 +342,6 @@ def _shifted(place: Array, offset: Dim) -> Array:
     if offset == 0:
         return place
     signs, sizes = zip(*offset.parts, strict=True)
-    return array(Add((1, *signs)), place, *(array(Size(size)) for size in sizes))
+    return array(
+        ops.Add((1, *signs)), place, *(array(ops.Size(size)) for size in sizes)
+    )

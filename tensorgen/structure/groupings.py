@@ -219,7 +219,6 @@ def _has_other(term: Parts, read: set[Name]) -> bool:
 
 
 def _stored(graph: Graph, term: Parts, groups: Sequence[Group]) -> list[Factor]:
-    """The arrays that a grouping stores, with their labels."""
     found = []
     for k, (factors, labels, mine) in enumerate(groups):
         others = {x for m, g in enumerate(groups) if m != k for x in g[1]}

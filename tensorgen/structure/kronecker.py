@@ -8,12 +8,13 @@ from fractions import Fraction
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.object_operations import Made, Nothing, Pack, Reshape
 from tensorgen.arrays.operations import Number
+from tensorgen.ir.dims import count
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Node
 from tensorgen.ir.views import Factor
 from tensorgen.structure.methods import Body, Structure
 from tensorgen.structure.stored import StoredTerm
-from tensorgen.structure.ways import LOCAL, SELF, SHIFT, Solver, aligned, count, numbers
+from tensorgen.structure.ways import LOCAL, SELF, SHIFT, Solver, aligned, numbers
 
 
 def groups(structure: Structure) -> list[tuple[list[int], list[Factor]]] | None:
@@ -197,7 +198,6 @@ def _acting(
 
 
 def _matrix(body: Body, axes: Sequence[int], node: Node, name: str) -> Array:
-    """The matrix that acts on some axes."""
     value = body.value(node, name)
     if len(axes) > 1:
         side = count([body.structure.tensor.dims[a] for a in axes])

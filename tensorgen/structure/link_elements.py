@@ -93,7 +93,6 @@ def _gives_place(form: Affine, order: int) -> bool:
 
 
 def _is_tie(form: Affine, order: int) -> bool:
-    """Whether a delta ties two axes."""
     axes = [c for x, c in form.terms if isinstance(x, int) and x < order]
     return len(form.terms) == len(axes) == 2 and {*axes} == {1, -1}
 
@@ -227,7 +226,6 @@ def _added(
 
 
 def _node(graph: Graph, term: Parts, dims: Sequence[Dim]) -> Node:
-    """A term as a product."""
     used = {*range(len(dims)), *_used(term)}
     used.update(x for link in term.links for x in link.labels)
     return graph.product(

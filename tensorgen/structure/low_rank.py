@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tensorgen.arrays.arrays import Array, array
 from tensorgen.arrays.object_operations import Join, Later, Made, Pack, Reshape
 from tensorgen.arrays.operations import Fill, Number
-from tensorgen.ir.dims import Dim
+from tensorgen.ir.dims import Dim, count
 from tensorgen.ir.nodes import Node, constant_value
 from tensorgen.ir.views import Factor, Name
 from tensorgen.operators.matrices.symmetry import is_symmetric
@@ -27,7 +27,6 @@ from tensorgen.structure.ways import (
     Solver,
     block_factorization,
     core,
-    count,
     shared_ties,
     ties_rows,
 )
@@ -227,7 +226,6 @@ def _side(
 
 
 def _whole(structure: Structure, term: StoredTerm, turned: bool = False) -> Node:
-    """A term as a node; or its transpose."""
     r, dims = structure.rows, structure.tensor.dims
     out = [*range(r, 2 * r), *range(r)] if turned else [*range(2 * r)]
     return structure.graph.product(
@@ -250,7 +248,6 @@ def _core(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Name, ...]:
 
 
 def _dims(factors: Sequence[Factor]) -> dict[Name, Dim]:
-    """The sizes of the labels of some factors."""
     return {x: d for n, xs in factors for x, d in zip(xs, n.dims, strict=True)}
 
 

@@ -268,7 +268,6 @@ class Body:
     """The statements of a method under construction."""
 
     def __init__(self, structure: Structure, reserved: Sequence[str] = ()) -> None:
-        """Start a method; nothing in it shall have one of the `reserved` names."""
         self.structure = structure
         self.statements: list[Statement] = []
         self.taken = list(reserved)

@@ -176,5 +176,4 @@ def _pattern(ties: Iterable[Tie]) -> Pattern:
 
 
 def _backward(pattern: Pattern) -> int:
-    """How many ties lead back."""
     return sum(not tie.offset.is_nonnegative() for tie in pattern)

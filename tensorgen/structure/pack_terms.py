@@ -136,7 +136,6 @@ class _Proof:
 
 
 def _swapped(axes: Sequence[int], a: int, b: int) -> list[int]:
-    """Axes with two of them exchanged."""
     return [{a: b, b: a}.get(axis, axis) for axis in axes]
 
 

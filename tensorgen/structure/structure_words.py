@@ -153,7 +153,6 @@ def _by_links(*terms: StoredTerm) -> str:
 
 
 def _loose(structure: Structure, term: StoredTerm) -> str:
-    """What a term without deltas is called."""
     if (label := gram(term)) is not None:
         ((weights, _),) = term.factors
         weight = structure.fields[structure.tensor.arrays.index(weights)]

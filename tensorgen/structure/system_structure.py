@@ -46,7 +46,6 @@ def _steady(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
 
 
 def _few(graph: Graph, matrix: Node, cost: CostModel) -> Node | None:
-    """A matrix of few entries."""
     found = compress(graph, matrix, cost)
     if found.is_dense or found.vanishes:
         return None

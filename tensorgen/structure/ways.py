@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
@@ -11,7 +11,7 @@ from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.object_operations import Attribute, Made, Pack, Reshape
 from tensorgen.arrays.operations import Number
 from tensorgen.arrays.statements import Statement
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import ONE, Dim, count
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Node
@@ -155,11 +155,6 @@ def core(structure: Structure, terms: Sequence[StoredTerm], out: Sequence[int]) 
 
 def _axes(term: StoredTerm) -> set[Name]:
     return {x for _, labels in term.factors for x in labels}
-
-
-def count(dims: Iterable[Dim]) -> Dim:
-    """The product of some dims."""
-    return prod(dims, start=Dim.of(1))
 
 
 def numbers(values: Sequence[int]) -> Array:

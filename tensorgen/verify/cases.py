@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -17,12 +16,11 @@ from tensorgen.ir.nodes import Call, Map, Node, Product, Size, Sum, topological
 from tensorgen.ir.symmetric_axes import groups
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.recurrences.recurrence import Steps, everything
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.solved_arrays import is_unknown
 from tensorgen.spec.model import InputSpec
 from tensorgen.verify.interpret import bind, evaluate
-
-Array = Any
 
 POOLS = ((1,), (2,), (3, 4), (3, 2, 5), (4, 3, 2, 5), (2, 3, 5, 7))
 """Sizes of the first points, the later ones and so on; pools grow where none fit."""
@@ -73,7 +71,6 @@ class Sizes:
     """The sizes that a function can be called with."""
 
     def __init__(self, function: ElaboratedFunction) -> None:
-        """Know what has to fit."""
         self._function = function
         given = function.arguments
         whole = dict.fromkeys(x.of or x for x in given)

@@ -14,6 +14,7 @@ import numpy as np
 
 from tensorgen.ir.nodes import Node, topological
 from tensorgen.lang import ElaboratedFunction, ElaboratedProblem
+from tensorgen.operators.references import Array
 from tensorgen.spec.model import Definition, Wrt
 from tensorgen.verify.derivative_claims import (
     DIFFERENCES,
@@ -30,8 +31,6 @@ from tensorgen.verify.points import Point
 from tensorgen.verify.problem_claims import OnVector, data_of, packing
 from tensorgen.verify.reference import Interpreter, Known
 from tensorgen.verify.verified_modules import Subject
-
-Array = Any
 
 
 def as_function(problem: ElaboratedProblem) -> ElaboratedFunction:

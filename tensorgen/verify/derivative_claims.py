@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.calculus.kinds import KINDS, Kind
+from tensorgen.operators.references import Array
 from tensorgen.verify.emitted_calls import Arguments, arguments
 from tensorgen.verify.exact import DIGITS
 from tensorgen.verify.findings import Measure
@@ -16,8 +17,6 @@ from tensorgen.verify.object_claims import array, hessian, jacobian, of_shape, t
 from tensorgen.verify.points import Point, looks
 from tensorgen.verify.reference import HIGHEST, Known, Reference
 from tensorgen.verify.verified_modules import Subject
-
-Array = Any
 
 VALUES, FIRST, SECOND, HIGHER = 1e-10, 1e-9, 1e-7, 1e-5
 """Relative tolerances by order, beside what the reference is off by."""

@@ -12,13 +12,12 @@ import numpy as np
 from tensorgen.ir.nodes import Call, Node, topological
 from tensorgen.lang import ElaboratedFunction, Program
 from tensorgen.operators.recurrences.recurrence import everything
+from tensorgen.operators.references import Array
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
 from tensorgen.spec.model import InputSpec
 from tensorgen.verify.cases import Case
 from tensorgen.verify.reference import Interpreter, Unfit
 from tensorgen.verify.verified_modules import Subject
-
-Array = Any
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
@@ -19,9 +18,8 @@ from tensorgen.errors import InternalError
 from tensorgen.fields.doubles import Doubles
 from tensorgen.ir.nodes import Call, Map, Node, topological
 from tensorgen.operators.recurrences.recurrence import everything
+from tensorgen.operators.references import Array
 from tensorgen.verify.interpret import entries, evaluate
-
-Array = Any
 
 DIGITS = 50
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from tensorgen.operators.matrices.capacitance import NAMES as CAPACITANCE
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.places import PLACES
 from tensorgen.operators.references.walks import WALKS
 from tensorgen.operators.references.whole_arrays import OPERATORS
 
-Array = Any
 Axes = tuple[int, ...]
 Table = dict[str, Callable[..., Array]]
 
@@ -289,9 +289,7 @@ def _matrices() -> Table:
         return mp.matrix(sorted(mp.eigsy((a + a.T) / 2, eigvals_only=True)))
 
     def pinv(a: Any) -> Any:
-        if a.cols > a.rows:
-            return a.T * (a * a.T) ** -1
-        return (a.T * a) ** -1 * a.T
+        return a.T * (a * a.T) ** -1 if a.cols > a.rows else (a.T * a) ** -1 * a.T
 
     return {
         "inv": _each(lambda a: a**-1),

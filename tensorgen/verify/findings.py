@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rounding import explains, is_doubtful, largest
 from tensorgen.verify.reference import Known
-
-Array = Any
 
 LEAST, MOST_DIGITS = 1e-16, 16.0
 """Errors below are none to doubles: that many digits they have."""

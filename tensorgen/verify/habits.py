@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.ir.dims import Dim
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rounding import largest
 from tensorgen.spec.model import InputSpec
 from tensorgen.verify.emitted_calls import Arguments
@@ -21,8 +22,6 @@ from tensorgen.verify.findings import Measure
 from tensorgen.verify.points import SINGLE_MAX, Point
 from tensorgen.verify.reference import Known
 from tensorgen.verify.verified_modules import Subject
-
-Array = Any
 
 SINGLE = 1e-3
 """The relative tolerance of single precision."""

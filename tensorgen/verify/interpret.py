@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,12 +17,11 @@ from tensorgen.errors import InternalError
 from tensorgen.fields.doubles import Doubles, Table, Tabled
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Call, Input, Node, Product, topological
+from tensorgen.operators.references import Array
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-Array = Any
 
 
 def evaluate(

@@ -8,11 +8,11 @@ first and the second. What a module returns is projected on the same directions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rounding import largest
 from tensorgen.verify.cases import Case
 from tensorgen.verify.derivative_claims import (
@@ -30,8 +30,6 @@ from tensorgen.verify.findings import Measure
 from tensorgen.verify.object_claims import of_itself
 from tensorgen.verify.points import WORST_NOISE, Point
 from tensorgen.verify.reference import Known, NotFinite, Reference, Unfit
-
-Array = Any
 
 
 class Large(Point):

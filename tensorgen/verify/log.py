@@ -27,7 +27,6 @@ class Log:
     """What was measured of one emitted function, over its points."""
 
     def __init__(self, name: str, subject: Subject) -> None:
-        """Begin with nothing."""
         self.name, self.subject = name, subject
         self._rows: dict[tuple[str, str], Finding] = {}
         self.failed: Failure | None = None

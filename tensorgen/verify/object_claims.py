@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.operators.references import Array
 from tensorgen.verify.findings import Measure
 from tensorgen.verify.reference import Known
 from tensorgen.verify.verified_modules import Subject
-
-Array = Any
 
 ITSELF, FIRST, SECOND, HIGHER = 1e-9, 1e-9, 1e-7, 1e-5
 """Relative tolerances: of an object against itself, and by order."""

@@ -11,12 +11,11 @@ import numpy as np
 
 from tensorgen.calculus.kinds import Kind
 from tensorgen.lang import ElaboratedFunction, Program
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rounding import largest
 from tensorgen.verify.cases import Case
 from tensorgen.verify.emitted_calls import solved
 from tensorgen.verify.reference import Known, Reference, Unfit
-
-Array = Any
 
 WORST_NOISE = 1e-7
 """What the last bits of the inputs may move, relatively, where anything is reported."""

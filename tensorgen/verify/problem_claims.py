@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorgen.calculus.kinds import PROBLEM
+from tensorgen.operators.references import Array
 from tensorgen.verify.derivative_claims import FIRST, SECOND, SLOPES, VALUES, formula
 from tensorgen.verify.emitted_calls import Arguments, arguments
 from tensorgen.verify.findings import Measure
@@ -17,8 +18,6 @@ from tensorgen.verify.object_claims import DIFFERENCES
 from tensorgen.verify.points import Point
 from tensorgen.verify.reference import Known
 from tensorgen.verify.verified_modules import Subject
-
-Array = Any
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 from tensorgen.lang import ElaboratedFunction
+from tensorgen.operators.references import Array
 from tensorgen.verify.derivative_claims import VALUES, formula
 from tensorgen.verify.emitted_calls import arguments
 from tensorgen.verify.findings import Finding, Measure
@@ -18,8 +18,6 @@ from tensorgen.verify.points import Point
 from tensorgen.verify.reference import Unfit
 from tensorgen.verify.verified_modules import Subject
 from tensorgen.verify.verify import Verification
-
-Array = Any
 
 
 def compared(

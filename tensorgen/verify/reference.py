@@ -20,13 +20,12 @@ from tensorgen.ir.nodes import Call, Node, topological
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.operators.promise_calls import PROMISES, STOPPED
 from tensorgen.operators.recurrences.recurrence import everything
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.rounding import furthest, largest, moved
 from tensorgen.operators.references.rows import FUNCTIONS, OPERATORS
 from tensorgen.operators.solved_arrays import equation_of, is_unknown
 from tensorgen.verify.exact import exactly
 from tensorgen.verify.interpret import entries, evaluate
-
-Array = Any
 
 STEP = 1e-30
 """Of complex steps: its square is nothing."""

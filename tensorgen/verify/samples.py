@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from tensorgen.lang import Program
+from tensorgen.operators.references import Array
 from tensorgen.verify.verified_modules import Subject
-
-Array = Any
 
 SMALLER = 15 / 16
 """A factor that rounds nothing away, and leaves promises what they are."""
@@ -42,7 +41,6 @@ class OneSample(ModuleType):
     """A module, with functions of one sample in the place of those over a batch."""
 
     def __init__(self, module: Any, batch: Collection[str]) -> None:
-        """Know the arguments that have a sample a row."""
         super().__init__(module.__name__)
         self._module, self._batch = module, batch
 

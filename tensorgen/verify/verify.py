@@ -13,6 +13,7 @@ import numpy as np
 
 from tensorgen.calculus.kinds import PROBLEM, Kind
 from tensorgen.lang import ElaboratedFunction, ElaboratedProblem, program_of, requested
+from tensorgen.operators.references import Array
 from tensorgen.spec.model import Spec
 from tensorgen.verify.cases import SMALLEST_ATTEMPT, Sizes, case, given_case
 from tensorgen.verify.constrained_claims import Constrained, as_function
@@ -30,7 +31,6 @@ from tensorgen.verify.samples import of_one_sample
 from tensorgen.verify.solutions import Solver, solvers
 from tensorgen.verify.verified_modules import Subject
 
-Array = Any
 Compared = Iterator[tuple[Arguments, Measure]]
 
 POINTS = 5
@@ -283,7 +283,9 @@ class Verification:
                     if log.failed is None:
                         raise
                     return
-                log.raised(point.case, given or _call(task, point), error)
+                log.raised(
+                    point.case, given or arguments(task.function, point.case), error
+                )
             log.reached()
 
     def _smaller(self, task: Task, subject: Subject, point: Point, log: Log) -> None:
@@ -308,14 +310,12 @@ class Verification:
 
 
 def _solving(solver: Solver) -> Task:
-    """The function that finds an unknown."""
     own = solver.measure, solver.measured, solver.given
     # To what it converges in single precision, its tolerance says.
     return Task(solver.name, *own, is_class=True, solves=True)
 
 
 def _none(name: str, subject: Subject, error: Unfit) -> Finding:
-    """What is reported where there is no point at all."""
     verdict, reason = _verdict(error), str(error)
     return Finding(name, subject.name, "all", verdict=verdict, reason=reason)
 
@@ -352,10 +352,6 @@ def _bound(name: str) -> Callable[[Point, Subject], Arguments]:
 
 def _constrained(problem: ElaboratedProblem) -> Callable[[Point, Subject], Compared]:
     return lambda point, subject: Constrained(problem, point, subject).measures()
-
-
-def _call(task: Task, point: Point) -> Arguments:
-    return arguments(task.function, point.case)
 
 
 def _up_to(sizes: Sizes, old: Mapping[str, int], most: int) -> Iterator[dict[str, int]]:

@@ -26,12 +26,7 @@ from tensorgen.arrays.operations import (
     TensorDot,
     Windows,
 )
-from tensorgen.arrays.places import (
-    WHOLE,
-    At,
-    Entries,
-    Limit,
-)
+from tensorgen.arrays.places import WHOLE, At, Entries, Limit
 from tensorgen.arrays.reading import transposes
 from tensorgen.arrays.statements import Let, Statement, Store, changed, reads
 from tensorgen.ir.dims import ONE, ZERO, Dim

@@ -9,13 +9,7 @@ import numpy as np
 from tensorgen.arrays.arrays import Array, array, variable
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.list_entries import listed
-from tensorgen.arrays.operations import (
-    Elementwise,
-    Fill,
-    Index,
-    Multiply,
-    Number,
-)
+from tensorgen.arrays.operations import Elementwise, Fill, Index, Multiply, Number
 from tensorgen.arrays.places import At, Limit
 from tensorgen.arrays.statements import Let, Release, Statement, Store
 from tensorgen.arrays.written import written

@@ -23,18 +23,8 @@ from tensorgen.arrays.object_operations import (
     Reshape,
     ZerosLike,
 )
-from tensorgen.arrays.operations import (
-    Add,
-    Copy,
-    Fill,
-    Index,
-    Multiply,
-    Number,
-    Size,
-)
-from tensorgen.arrays.places import (
-    Entries,
-)
+from tensorgen.arrays.operations import Add, Copy, Fill, Index, Multiply, Number, Size
+from tensorgen.arrays.places import Entries
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text
 from tensorgen.arrays.statements import (

@@ -19,14 +19,7 @@ from tensorgen.arrays.operations import (
     Power,
     Size,
 )
-from tensorgen.arrays.places import (
-    WHOLE,
-    At,
-    Entries,
-    Limit,
-    Mark,
-    Slice,
-)
+from tensorgen.arrays.places import WHOLE, At, Entries, Limit, Mark, Slice
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.statement_text import statement_text
 from tensorgen.arrays.statements import Scatter, Store

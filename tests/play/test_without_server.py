@@ -14,13 +14,7 @@ import pytest
 
 from docs.static_play import PUBLISHED, build
 from tensorgen.play.worker import work
-from tests.play.browser import (
-    done,
-    opened,
-    runtime_folder,
-    serving_files,
-    until,
-)
+from tests.play.browser import done, opened, runtime_folder, serving_files, until
 
 pytestmark = pytest.mark.browser
 

@@ -12,6 +12,7 @@ from tensorgen.frontends.over_numpy.numpy_expressions import Expressions
 from tensorgen.frontends.over_numpy.numpy_program import Program
 from tensorgen.frontends.over_numpy.numpy_table import Signature, words
 from tensorgen.frontends.over_numpy.numpy_values import Path, Row, Thing, Value, joined
+from tensorgen.frontends.python_source import assigned
 
 _LOOP = "write what it computes for all entries at once, as NumPy does"
 _REFUSED: Mapping[type[ast.AST], tuple[str, str | None]] = {
@@ -43,9 +44,8 @@ class Body:
     def __init__(
         self, program: Program, function: ast.FunctionDef, names: Mapping[str, Thing]
     ) -> None:
-        """Know the arguments."""
-        assigned = frozenset(_assigned(function))
-        self.reader = Expressions(program, assigned)
+        own = frozenset(assigned(function))
+        self.reader = Expressions(program, own)
         self.reader.names.update(names)
         self.program, self.function = program, function
         # Names whose arrays may be those of others: writing into one writes into both.
@@ -249,12 +249,6 @@ def default_nodes(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.expr
     for parameter, node in zip(own.kwonlyargs, own.kw_defaults, strict=True):
         if node is not None:
             yield parameter, node
-
-
-def _assigned(function: ast.FunctionDef) -> Iterator[str]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
 
 
 def _without_docstring(function: ast.FunctionDef) -> list[ast.stmt]:

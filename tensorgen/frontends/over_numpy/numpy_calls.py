@@ -130,7 +130,6 @@ def _variadic(
 
 
 def _operator(reader: Expressions, node: ast.Call, name: str) -> Thing:
-    """A function of NumPy that is an operator."""
     signature = Signature.of("x1, x2, out!, where!, dtype!")
     found = bind(reader, node, f"numpy.{name}", signature)
     left, right = found.array("x1"), found.array("x2")

@@ -75,11 +75,7 @@ def comparison(reader: Expressions, node: ast.Compare) -> Thing:
 
 
 def compared(
-    reader: Expressions,
-    node: ast.expr,
-    op: type[ast.cmpop],
-    left: Value,
-    right: Value,
+    reader: Expressions, node: ast.expr, op: type[ast.cmpop], left: Value, right: Value
 ) -> Thing:
     """Return a comparison of two values: known, where sizes decide it."""
     if left.whole is not None and right.whole is not None:

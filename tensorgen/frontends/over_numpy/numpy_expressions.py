@@ -62,7 +62,6 @@ class Expressions:
     """
 
     def __init__(self, program: Program, assigned: frozenset[str]) -> None:
-        """Know no name yet."""
         self.program = program
         self.file = program.file
         self.names: dict[str, Thing] = {}

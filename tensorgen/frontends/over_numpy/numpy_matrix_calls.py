@@ -28,16 +28,12 @@ def _order(given: Arguments, name: str) -> int:
     return len(given.reader.shape(given.array(name)))
 
 
-def _option(name: str, value: object) -> str:
-    return "" if value is None else f", {name}={value!r}"
-
-
 def _norm(given: Arguments) -> Thing:
     """NumPy's norm: of vectors, and of matrices where the language's is entrywise."""
     axis = given.known("axis", None)
     is_infinite = given.has("ord") and _is_number(given, "ord")
     kind = given.array("ord").text.value if is_infinite else given.known("ord", None)
-    end = _option("axis", axis)
+    end = "" if axis is None else f", axis={axis!r}"
     if given.known("keepdims", False):
         end += ", keepdims=True"
     x, place = given.array("x"), given.place("ord")

@@ -29,7 +29,6 @@ class Unbounded(Exception):
     """An array of integers is used as positions, and nothing says below which size."""
 
     def __init__(self, name: str, below: Dim) -> None:
-        """Hold the input, and the size that it is used with."""
         super().__init__(name)
         self.name, self.below = name, below
 

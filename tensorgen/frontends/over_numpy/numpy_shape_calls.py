@@ -23,7 +23,6 @@ Builder = Callable[[Arguments], Thing]
 
 
 def _listed(texts: list[Text]) -> list[str | Text]:
-    """Texts with commas between them."""
     parts: list[str | Text] = []
     for k, text in enumerate(texts):
         parts += [", "] * (k > 0) + [text]
@@ -39,12 +38,16 @@ def _tuple(texts: list[Text]) -> list[str | Text]:
 
 def _filled(name: str) -> Builder:
     def build(given: Arguments) -> Thing:
-        kind, sizes = given.kind(), given.sizes("shape")
-        if not sizes:
-            return given.made({"zeros": "0", "ones": "1"}[name], kind=kind)
-        return given.made(f"{name}(", *_listed(sizes), ")", kind=kind)
+        return _alike(given, name, given.kind(), given.sizes("shape"))
 
     return build
+
+
+def _alike(given: Arguments, name: str, kind: str, sizes: list[Text]) -> Thing:
+    """Zeros or ones, of which a single one is a number."""
+    if not sizes:
+        return given.made({"zeros": "0", "ones": "1"}[name], kind=kind)
+    return given.made(f"{name}(", *_listed(sizes), ")", kind=kind)
 
 
 def _full(given: Arguments) -> Thing:
@@ -72,9 +75,7 @@ def _like(name: str) -> Builder:
                 return value
             text = ("full(", *_tuple(sizes), ", ", value.text, ")")
             return given.made(*text, kind=kind)
-        if not sizes:
-            return given.made({"zeros": "0", "ones": "1"}[name], kind=kind)
-        return given.made(f"{name}(", *_listed(sizes), ")", kind=kind)
+        return _alike(given, name, kind, sizes)
 
     return build
 
@@ -116,9 +117,7 @@ def _linspace(given: Arguments) -> Thing:
 
 def _array(given: Arguments) -> Thing:
     a = given.array("a")
-    if not given.has("dtype"):
-        return a
-    return _cast(given, a)
+    return _cast(given, a) if given.has("dtype") else a
 
 
 def _cast(given: Arguments, a: Value) -> Value:

@@ -73,7 +73,6 @@ def _beside(
 
 
 def _under(graph: Graph, node: Node, one: Constraint, other: Constraint) -> Node:
-    """A product with a constraint in place of one that it has."""
     assert isinstance(node, Product)
     return graph.product(
         range(node.order),

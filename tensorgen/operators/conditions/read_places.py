@@ -59,7 +59,7 @@ def _join(found: dict[Node, Bounds], node: Node, new: Bounds) -> None:
 
 
 def _implied(bound: Constraint, others: Iterable[Constraint], ranges: Ranges) -> bool:
-    return any(ranges.keep(bound.form - other.form) for other in others)
+    return any(ranges.keep_nonnegative(bound.form - other.form) for other in others)
 
 
 def _of_operand(
@@ -84,7 +84,7 @@ def _of_operand(
                 end = sizes[label] - 1 if c > 0 else ZERO
                 form = form.substituted(label, affine([], end))
         form = form.renamed(axes.__getitem__)
-        if form.terms and not ranges.keep(form):
+        if form.terms and not ranges.keep_nonnegative(form):
             found[Constraint("ge", form)] = None
     return tuple(without_wider(found, ranges.keep))
 

@@ -47,11 +47,7 @@ class End(NamedTuple):
         return End(self.moves.under(use), self.value.under(use))
 
 
-_BEYOND = {
-    "relu": "greater",
-    "maximum": "greater_equal",
-    "minimum": "less_equal",
-}
+_BEYOND = {"relu": "greater", "maximum": "greater_equal", "minimum": "less_equal"}
 """Functions with a flat side, and the condition that is true on the other."""
 
 

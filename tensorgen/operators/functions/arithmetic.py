@@ -51,11 +51,7 @@ def times(
     """Return `coefficient * prod(factors)`, elementwise and broadcasting."""
     shape, aligned = align(build, factors, what, places)
     return product(
-        build,
-        range(len(shape)),
-        aligned,
-        coefficient=coefficient,
-        sizes=by_axis(shape),
+        build, range(len(shape)), aligned, coefficient=coefficient, sizes=by_axis(shape)
     )
 
 

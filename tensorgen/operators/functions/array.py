@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import prod
 from typing import Literal
 
 from tensorgen.ir.dims import ONE, Dim, tuple_text
@@ -132,11 +131,6 @@ class Build:
 def union(arrays: Iterable[Array]) -> tuple[Label, ...]:
     """The labels of all batches, in the order in which they first occur."""
     return tuple(dict.fromkeys(label for array in arrays for label in array.batch))
-
-
-def entries(shape: Iterable[Dim]) -> Dim:
-    """The number of entries of an array of a shape."""
-    return prod(shape, start=ONE)
 
 
 def number(build: Build, value: int | Fraction) -> Array:

@@ -115,11 +115,7 @@ def put(
 
 
 def index_put(
-    build: Build,
-    x: Array,
-    places: Sequence[Array],
-    v: Array,
-    accumulate: bool = False,
+    build: Build, x: Array, places: Sequence[Array], v: Array, accumulate: bool = False
 ) -> Array:
     """As x, but v at x[p, q, ...], each at most once; or with v added there."""
     if not 0 < len(places) <= x.order:

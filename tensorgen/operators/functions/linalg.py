@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.ir.dims import Dim, count, tuple_text
 from tensorgen.ir.nodes import delta, indicator
 from tensorgen.operators.calls import apply
 from tensorgen.operators.functions.arithmetic import matmul, times, total
@@ -16,7 +16,6 @@ from tensorgen.operators.functions.array import (
     Shape,
     align,
     by_axis,
-    entries,
     insert_axes,
     product,
     shorter,
@@ -40,7 +39,7 @@ def _in_halves(shape: Shape) -> str | None:
     half = len(shape) // 2
     if half < 2 or shape[:half] != shape[half:]:
         return None
-    side = entries(shape[:half])
+    side = count(shape[:half])
     return f"a Hessian as one matrix is reshape(hess(f, v), ({side}, {side}))"
 
 
@@ -66,7 +65,7 @@ def dot(build: Build, a: Array, b: Array) -> Array:
 def vdot(build: Build, a: Array, b: Array) -> Array:
     """Sum of the products of all entries."""
     if a.shape != b.shape:
-        if entries(a.shape) != entries(b.shape):
+        if count(a.shape) != count(b.shape):
             raise _mismatch("vdot", a=a, b=b)
         a, b = ravel(build, a), ravel(build, b)
     return product(build, (), [(a, range(a.order)), (b, range(b.order))])

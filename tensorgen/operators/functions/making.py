@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorgen.ir.dims import Dim, tuple_text
+from tensorgen.ir.dims import Dim, count, tuple_text
 from tensorgen.ir.nodes import delta
 from tensorgen.operators.functions.arithmetic import total
 from tensorgen.operators.functions.array import (
@@ -21,7 +21,6 @@ from tensorgen.operators.functions.array import (
     Shape,
     align,
     common_shape,
-    entries,
     insert_axes,
     product,
     replaced,
@@ -99,27 +98,27 @@ def squeeze(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -
 def reshape(build: Build, x: Array, newshape: Shape) -> Array:
     """Another shape, of the same entries in C order; one length may be -1."""
     shape = _completed(x, newshape)
-    message = f"an array of {entries(x.shape)} entries cannot have shape"
-    build.equal(entries(x.shape), entries(shape), f"{message} {tuple_text(shape)}", "x")
+    message = f"an array of {count(x.shape)} entries cannot have shape"
+    build.equal(count(x.shape), count(shape), f"{message} {tuple_text(shape)}", "x")
     batch = x.node.dims[: len(x.batch)]
     return Array(reshaped(build.graph, x.node, (*batch, *shape)), x.batch)
 
 
 def _completed(x: Array, shape: Shape) -> Shape:
     """A shape with the length that is left in place of -1."""
-    rest = entries(dim for dim in shape if dim != -1)
-    left = entries(x.shape).divided(rest)
+    rest = count(dim for dim in shape if dim != -1)
+    left = count(x.shape).divided(rest)
     if shape.count(Dim.of(-1)) > 1:
         raise Misuse("only one length can be -1", [("newshape", "")])
     if left is None and -1 in shape:
-        message = f"{entries(x.shape)} entries do not divide by {rest}"
+        message = f"{count(x.shape)} entries do not divide by {rest}"
         raise Misuse(message, [("x", tuple_text(x.shape))])
     return tuple(left if left is not None and dim == -1 else dim for dim in shape)
 
 
 def ravel(build: Build, x: Array) -> Array:
     """All entries in a row."""
-    return reshape(build, x, (entries(x.shape),))
+    return reshape(build, x, (count(x.shape),))
 
 
 def flip(build: Build, x: Array, axis: int | tuple[int, ...] | None = None) -> Array:

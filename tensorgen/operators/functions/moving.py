@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorgen.ir.dims import ONE, Dim
+from tensorgen.ir.dims import ONE, Dim, count
 from tensorgen.ir.nodes import delta
 from tensorgen.operators.functions.arithmetic import total
 from tensorgen.operators.functions.array import (
@@ -11,7 +11,6 @@ from tensorgen.operators.functions.array import (
     Build,
     Misuse,
     Shape,
-    entries,
     insert_axes,
     replaced,
 )
@@ -75,4 +74,4 @@ def tile(build: Build, x: Array, reps: Shape) -> Array:
     wide = insert_axes(build, x, list(range(0, 2 * order, 2)), 2 * order)
     pairs = list(zip(reps, x.shape, strict=True))
     wide = broadcast_to(build, wide, tuple(dim for pair in pairs for dim in pair))
-    return reshape(build, wide, tuple(entries(pair) for pair in pairs))
+    return reshape(build, wide, tuple(count(pair) for pair in pairs))

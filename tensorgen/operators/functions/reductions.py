@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from tensorgen.ir.dims import count
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Map, Ref, is_zero
 from tensorgen.operators import scalar
@@ -28,7 +29,6 @@ from tensorgen.operators.functions.array import (
     Label,
     Misuse,
     Place,
-    entries,
     insert_axes,
     number,
     product,
@@ -164,7 +164,7 @@ def _count(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     """How many entries a reduction over `axes` takes in."""
     whole = mask.whole(build)
     if whole is None:
-        return Array(build.graph.size(entries(x.shape[axis] for axis in axes)))
+        return Array(build.graph.size(count(x.shape[axis] for axis in axes)))
     if whole.order == 1:
         within = counted(build.graph, turned(whole.node), len(whole.batch))
         if within is not None:
@@ -172,9 +172,7 @@ def _count(build: Build, x: Array, axes: Sequence[int], mask: Mask) -> Array:
     parts = [mask.weight, _in_order(build, mask.condition)]
     order = whole.order
     return product(
-        build,
-        (),
-        [(x, range(order - x.order, order)) for x in parts if x is not None],
+        build, (), [(x, range(order - x.order, order)) for x in parts if x is not None]
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node
-from tensorgen.operators.table import Operator, Partial, same_dims
+from tensorgen.operators.table import Operator, partials_of_first, same_dims
 
 NAMES = ("capacitance", "capacitance_by_core")
 """What says of K which matrix it is to invert, of a W by itself and of a product."""
@@ -36,16 +36,11 @@ def is_capacitance(node: Node) -> bool:
     return isinstance(node, Call) and node.operator in NAMES
 
 
-def _partials(graph: Graph, node: Call) -> list[Partial]:
-    """The derivative is that of K: the others are looked at, and change nothing."""
-    return [Partial(node.args[0], tuple(range(node.order)))]
-
-
 ROWS = tuple(
     Operator(
         name,
         same_dims,
-        _partials,
+        partials_of_first,  # K: the others are looked at, and change nothing
         f"_capacitance({{0}}, {{1}}, {{2}}, {right})",
         view=True,
         refuses="nearly singular without its part of low rank",

@@ -114,7 +114,6 @@ def _sides(
 
 
 def _unscaled(node: Node) -> tuple[Fraction, Node]:
-    """What a node is, and the number in front."""
     coefficient = Fraction(1)
     while isinstance(node, Product):
         coefficient *= node.coefficient
@@ -202,10 +201,7 @@ def is_symmetric_by_parts(graph: Graph, matrix: Node) -> bool:
 
 
 def _square(
-    graph: Graph,
-    parts: Parted,
-    pairs: Sequence[tuple[int, int]],
-    refs: Sequence[Ref],
+    graph: Graph, parts: Parted, pairs: Sequence[tuple[int, int]], refs: Sequence[Ref]
 ) -> tuple[Node, tuple[Label, ...]]:
     """The matrices that the factors of a group make, and the labels of their batch."""
     rows, columns = zip(*pairs, strict=True)

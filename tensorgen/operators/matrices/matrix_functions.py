@@ -22,11 +22,13 @@ from tensorgen.operators.table import Operator, Partial, Transfer, same_dims
 Names = tuple[object, ...]
 
 
-def _batch(node: Call) -> Names:
+def batch_names(node: Node) -> Names:
+    """Names of the axes of a stack of matrices, in front of these."""
     return tuple(("batch", axis) for axis in range(node.order - 2))
 
 
-def _extra(extra: Sequence[Dim]) -> Names:
+def extra_names(extra: Sequence[Dim]) -> Names:
+    """Names of the axes that derivatives have beside those of matrices."""
     return tuple(("extra", k) for k in range(len(extra)))
 
 
@@ -57,8 +59,7 @@ def _inverse_of_factor_partials(graph: Graph, node: Call) -> list[Partial]:
     # C = inv(L @ L.T) has dC = -C (dL @ L.T + L @ dL.T) C.
     (factor,), (*batch, i, j) = node.args, range(node.order)
     product = graph.product(
-        (*batch, "l", "j"),
-        [(factor, (*batch, "m", "l")), (node, (*batch, "m", "j"))],
+        (*batch, "l", "j"), [(factor, (*batch, "m", "l")), (node, (*batch, "m", "j"))]
     )
     return [
         Partial(
@@ -84,7 +85,7 @@ def _cholesky_forward(
     graph: Graph, node: Call, tangent: Node, extra: Sequence[Dim]
 ) -> Node:
     # dL = L half(inv(L) dA inv(L).T), where half keeps the lower triangle.
-    batch, rest = _batch(node), _extra(extra)
+    batch, rest = batch_names(node), extra_names(extra)
     inverse = graph.call("inv", [node], node.dims)
     turned = graph.product(
         (*batch, "k", "j", *rest),

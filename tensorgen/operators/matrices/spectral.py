@@ -19,7 +19,12 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Call, Node, delta
 from tensorgen.operators.matrices import matrix_series
-from tensorgen.operators.matrices.matrix_functions import frechet
+from tensorgen.operators.matrices.matrix_functions import (
+    Names,
+    batch_names,
+    extra_names,
+    frechet,
+)
 from tensorgen.operators.matrices.symmetry import even, even_part, is_even, is_symmetric
 from tensorgen.operators.table import (
     Coefficient,
@@ -29,7 +34,6 @@ from tensorgen.operators.table import (
     same_dims,
 )
 
-Names = tuple[object, ...]
 Params = Mapping[str, object]
 
 
@@ -46,14 +50,6 @@ def singular_values(graph: Graph, x: Node, count: Dim) -> Node:
     return graph.call("svdvals", [x], (*x.dims[:-2], count), count=count)
 
 
-def _extra(extra: Sequence[Dim]) -> Names:
-    return tuple(("extra", k) for k in range(len(extra)))
-
-
-def _batch(node: Node, gone: int) -> Names:
-    return tuple(("batch", axis) for axis in range(node.order - gone))
-
-
 # Eigenvalues and eigenvectors
 
 
@@ -61,7 +57,7 @@ def _turned(graph: Graph, node: Call, tangent: Node, extra: Sequence[Dim]) -> No
     """The tangent of a symmetric matrix, in the basis of eigenvectors."""
     (x,) = node.args
     vectors = graph.call("eigvecsh", [x], x.dims)
-    batch, rest = _batch(x, 2), _extra(extra)
+    batch, rest = batch_names(x), extra_names(extra)
     turned = graph.product(
         (*batch, "j", "k", *rest),
         [
@@ -81,7 +77,7 @@ def _eigvalsh_forward(
     # d l[k] = v[:, k] @ dA @ v[:, k]: no more than the diagonal is formed.
     (x,) = node.args
     vectors = graph.call("eigvecsh", [x], x.dims)
-    batch, rest = _batch(x, 2), _extra(extra)
+    batch, rest = batch_names(x), extra_names(extra)
     return graph.product(
         (*batch, "k", *rest),
         [
@@ -98,7 +94,7 @@ def _eigvecsh_forward(
     # dV = V (F * (V.T dA V)) with F[j, k] = 1 / (l[k] - l[j]), 0 for equal ones.
     (x,) = node.args
     values = graph.call("eigvalsh", [x], x.dims[:-1])
-    batch, rest = _batch(x, 2), _extra(extra)
+    batch, rest = batch_names(x), extra_names(extra)
     pair = (*batch, "j", "k")
     sizes = dict(zip(pair, x.dims, strict=True))
     terms = [(1, values, (*batch, "k")), (-1, values, (*batch, "j"))]
@@ -225,9 +221,9 @@ def _coslope(name: str, graph: Graph, node: Call, t: Node, rows: Sequence[Dim]) 
 def _spread(graph: Graph, y: Node, t: Node, extra: Sequence[Dim]) -> Node:
     """A tangent of matrices for each of those that a slope is applied to."""
     lead = y.order + len(extra) - t.order
-    names = (*_extra(extra), *range(y.order))
+    names = (*extra_names(extra), *range(y.order))
     sizes = dict(zip(names, (*extra, *y.dims), strict=True))
-    own = (*range(lead, y.order), *_extra(extra))
+    own = (*range(lead, y.order), *extra_names(extra))
     return graph.product(names, [(t, own)], sizes=sizes)
 
 
@@ -235,7 +231,7 @@ def _lyapunov_forward(
     graph: Graph, node: Call, tangent: Node, extra: Sequence[Dim]
 ) -> Node:
     # S Y + Y S = X: dY solves the same for -(dS Y + Y dS).
-    rest, (*lead, i, j) = _extra(extra), range(node.order)
+    rest, (*lead, i, j) = extra_names(extra), range(node.order)
     t = _spread(graph, node, tangent, extra)
     front = (*rest, *lead)
     terms = []

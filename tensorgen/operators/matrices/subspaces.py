@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import partial
 
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Constraint, Node, delta, indicator
@@ -27,13 +27,6 @@ class Subspace:
     project: Project
 
 
-def _odd_part(graph: Graph, node: Node, row: int, column: int) -> Node:
-    turned = list(range(node.order))
-    turned[row], turned[column] = column, row
-    half, axes = Fraction(1, 2), range(node.order)
-    return graph.sum(axes, [(half, node, axes), (-half, node, turned)])
-
-
 def _diagonal(graph: Graph, node: Node, row: int, column: int) -> Node:
     return _where(graph, node, delta({row: 1, column: -1}))
 
@@ -49,7 +42,7 @@ def _where(graph: Graph, node: Node, holds: Constraint) -> Node:
 
 SUBSPACES: Mapping[str, Subspace] = {
     "symmetric": Subspace("symmetric", "(G + G.T) / 2", even_part),
-    "skew": Subspace("skew-symmetric", "(G - G.T) / 2", _odd_part),
+    "skew": Subspace("skew-symmetric", "(G - G.T) / 2", partial(even_part, parity=-1)),
     "diagonal": Subspace("diagonal", "its diagonal", _diagonal),
     "lower": Subspace("lower triangular", "tril(G)", _lower),
 }

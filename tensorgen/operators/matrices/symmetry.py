@@ -55,12 +55,15 @@ def is_symmetric(node: Node) -> bool:
     return Symmetry(promised=True).parity(node, (node.order - 2, node.order - 1)) == 1
 
 
-def even_part(graph: Graph, node: Node, row: int, column: int) -> Node:
-    """Return the mean of an array and itself with two axes swapped."""
+def even_part(graph: Graph, node: Node, row: int, column: int, parity: int = 1) -> Node:
+    """Return the mean of an array and itself with two axes swapped.
+
+    The odd part, by a `parity` of -1, has a minus before what is swapped.
+    """
     turned = list(range(node.order))
     turned[row], turned[column] = column, row
     half, axes = Fraction(1, 2), range(node.order)
-    return graph.sum(axes, [(half, node, axes), (half, node, turned)])
+    return graph.sum(axes, [(half, node, axes), (parity * half, node, turned)])
 
 
 def even(graph: Graph, matrix: Node, x: Node, end: int) -> Node:
@@ -78,7 +81,6 @@ class Symmetry:
     """What has been found out about nodes; `promised` trusts what the user promises."""
 
     def __init__(self, promised: bool) -> None:
-        """Start with nothing known."""
         self.promised = promised
         self._known: dict[tuple[Node, Swap], int | None] = {}
 

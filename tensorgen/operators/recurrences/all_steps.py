@@ -116,7 +116,6 @@ class AllSteps:
     """
 
     def __init__(self, graph: Graph, count: Dim, rows: Mapping[Any, Node]) -> None:
-        """Say which rows places stand for, one a step."""
         self.graph = graph
         self.count = count
         self.rows: dict[Node, Node] = dict(rows)

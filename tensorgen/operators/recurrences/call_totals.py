@@ -31,7 +31,6 @@ class CallTotals:
     """The totals of nodes over places that calls stand in, where there is one."""
 
     def __init__(self, graph: Graph, nodes: Iterable[Node], places: set[Node]) -> None:
-        """Find out which nodes calls add up to."""
         self.graph, self.places = graph, places
         self.varying: set[Node] = {*places}
         self.calls: dict[Call, None] = {}

@@ -17,15 +17,7 @@ from typing import TypeGuard, cast
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim, computed
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Call,
-    Input,
-    Node,
-    Product,
-    children,
-    delta,
-    topological,
-)
+from tensorgen.ir.nodes import Call, Input, Node, Product, children, delta, topological
 from tensorgen.ir.rebuild import substituted, without_words
 from tensorgen.operators.matrices.definite import is_positive_definite
 from tensorgen.operators.matrices.symmetry import is_symmetric

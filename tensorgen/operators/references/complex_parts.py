@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Array = Any
+from tensorgen.operators.references import Array
 
 
 def is_complex(*args: Array) -> bool:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.complex_parts import is_complex, join
 
 # An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
-Array = Any
 
 
 def expm1(x: Array) -> Array:

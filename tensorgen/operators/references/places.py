@@ -6,11 +6,12 @@ Numbers are compared by their real parts, or as who has numbers of his own says.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-Array = Any
+from tensorgen.operators.references import Array
+
 Compared = Callable[[str, Array, Array], Array]
 """What a symbol says of two arrays, entry by entry."""
 

@@ -6,11 +6,9 @@ round no less than these.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Array = Any
+from tensorgen.operators.references import Array
 
 LAST_BITS = 4e-16
 LEAST = 1e-6

@@ -10,27 +10,14 @@ where they keep both parts exact; `log1p`, `expm1` and powers do not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from tensorgen.operators.references import special
+from tensorgen.operators.references import Array, exponential, special
 from tensorgen.operators.references.complex_parts import is_complex, join
-from tensorgen.operators.references.exponential import (
-    acosh1p,
-    csch,
-    expm1,
-    finite_exp,
-    large_exp,
-    log1mexp,
-    log1p,
-    log_cosh,
-    log_icloglog,
-)
 from tensorgen.operators.references.whole_arrays import OPERATORS
 
 # An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
-Array = Any
 
 
 # Exponentials, logarithms, powers
@@ -113,7 +100,7 @@ def xlog_ratio(x: Array, y: Array) -> Array:
 def softplus(x: Array) -> Array:
     """Return `log(1 + exp(x))`."""
     large = x.real > 0
-    return np.where(large, x, 0.0) + log1p(np.exp(np.where(large, -x, x)))
+    return np.where(large, x, 0.0) + exponential.log1p(np.exp(np.where(large, -x, x)))
 
 
 def sigmoid(x: Array) -> Array:
@@ -218,22 +205,22 @@ def _by_real(function: Callable[..., Array]) -> Callable[..., Array]:
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     "exp": np.exp,
-    "expm1": expm1,
+    "expm1": exponential.expm1,
     "log": np.log,
-    "log1p": log1p,
-    "log1mexp": log1mexp,
-    "rexpm1": lambda x: 1 / expm1(x),
-    "log_icloglog": log_icloglog,
-    "log_cosh": log_cosh,
-    "finite_exp": finite_exp,
+    "log1p": exponential.log1p,
+    "log1mexp": exponential.log1mexp,
+    "rexpm1": lambda x: 1 / exponential.expm1(x),
+    "log_icloglog": exponential.log_icloglog,
+    "log_cosh": exponential.log_cosh,
+    "finite_exp": exponential.finite_exp,
     "low_exp": np.exp,
-    "large_exp": large_exp,
+    "large_exp": exponential.large_exp,
     "level": _by_real(np.nan_to_num),
     "finite": lambda x: x,
     "gap": lambda x, y: x - y,
     "stated_gap": lambda x, y: x - y,
     "nonzero": lambda x: x + (x == 0),
-    "acosh1p": acosh1p,
+    "acosh1p": exponential.acosh1p,
     "log2": lambda x: np.log(x) / np.log(2.0),
     "log10": lambda x: np.log(x) / np.log(10.0),
     "sqrt": np.sqrt,
@@ -254,7 +241,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "tilt": lambda x: x / (1 + x * x),
     "atan2": atan2,
     "sinh": np.sinh,
-    "csch": csch,
+    "csch": exponential.csch,
     "cosh": np.cosh,
     "tanh": np.tanh,
     "asinh": np.arcsinh,

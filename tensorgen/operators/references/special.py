@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.complex_parts import is_complex, join
-
-Array = Any
 
 # Their nodes are eigenvalues, found once.
 gauss_laguerre = cache(np.polynomial.laguerre.laggauss)

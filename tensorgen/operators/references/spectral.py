@@ -6,13 +6,11 @@ Complex arguments are taken to first order, or by iterations that no conjugate e
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from tensorgen.operators.references import Array
 from tensorgen.operators.references.complex_parts import is_complex, join
-
-Array = Any
 
 
 def _turned(a: Array) -> Array:

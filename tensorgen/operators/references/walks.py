@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-Array = Any
+from tensorgen.operators.references import Array
+
 Axes = tuple[int, ...]
 
 

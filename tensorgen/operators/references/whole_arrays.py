@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from tensorgen.operators.matrices.capacitance import NAMES as CAPACITANCE
+from tensorgen.operators.references import Array
 from tensorgen.operators.references import spectral as spectral_reference
 from tensorgen.operators.references.complex_parts import is_complex, join
 from tensorgen.operators.references.places import PLACES
 from tensorgen.operators.references.walks import WALKS
 
 # An array or NumPy scalar, real or complex: NumPy's types know no more of arithmetic.
-Array = Any
 Axes = tuple[int, ...]
 
 

@@ -13,15 +13,7 @@ from functools import partial
 from tensorgen.ir.constraints import index_bound
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Lookup,
-    Map,
-    Node,
-    Ref,
-    delta,
-    indicator,
-    labels_of,
-)
+from tensorgen.ir.nodes import Lookup, Map, Node, Ref, delta, indicator, labels_of
 from tensorgen.operators.recurrences.recurrence import State, recurrence
 from tensorgen.operators.scalar import apply, holds
 from tensorgen.operators.scans.keys import Reduced, within

@@ -31,6 +31,7 @@ from tensorgen.operators.stable.factors import (
     built,
     collect,
     factors_of,
+    multiplied,
     over,
     raised,
 )
@@ -165,7 +166,7 @@ def _covariance(
     scale = [raised(graph, base, -e) for base, e in count.powers.items()]
     means = [times(graph, ref, *scale, coefficient=count.coefficient) for ref in parts]
     centered = [
-        total(graph, [(1, _entry(graph, part)), (-1, mean)])
+        total(graph, [(1, multiplied(graph, part)), (-1, mean)])
         for part, mean in zip(summands, means, strict=True)
     ]
     for ref in centered:
@@ -204,11 +205,6 @@ def _is_within(summand: Factors) -> bool:
     """Whether nothing could be taken out of the sum."""
     refs = (x.value if isinstance(x, Sign) else x for x in summand.powers)
     return all(max(ref.labels, default=0) >= _INNER for ref in refs)
-
-
-def _entry(graph: Graph, summand: Factors) -> Ref:
-    powers = [raised(graph, base, e) for base, e in summand.powers.items()]
-    return times(graph, *powers, coefficient=summand.coefficient)
 
 
 def _count(graph: Graph, ref: Ref) -> Factors:

@@ -7,10 +7,7 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Lookup, Ref, constant_value, delta
 from tensorgen.operators.scalar import holds, times
 from tensorgen.operators.scans.keys import compared
-from tensorgen.operators.stable.match import (
-    Args,
-    elementwise_factors,
-)
+from tensorgen.operators.stable.match import Args, elementwise_factors
 
 
 def of_one_key(graph: Graph, args: Args) -> Ref | None:

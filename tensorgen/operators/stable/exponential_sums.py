@@ -214,10 +214,7 @@ def _settled(graph: Graph, s: Summand) -> Summand:
     mentioned = {x for c in s.constraints for x in c.form.labels}
     labels = sorted(mentioned.difference(gone))
     mask = graph.product(
-        labels,
-        [],
-        constraints=s.constraints,
-        sizes={x: s.dims[x] for x in mentioned},
+        labels, [], constraints=s.constraints, sizes={x: s.dims[x] for x in mentioned}
     )
     if not isinstance(mask, Product) or mask.factors or mask.inner:
         return s

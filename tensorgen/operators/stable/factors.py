@@ -190,6 +190,11 @@ def opened(graph: Graph, factors: Iterable[Ref]) -> Ref:
     found = Factors(ONE)
     for factor in factors:
         collect(found, factor, ONE, DEPTH_OF_FACTORS)
+    return multiplied(graph, found)
+
+
+def multiplied(graph: Graph, found: Factors) -> Ref:
+    """The product that factors are of."""
     refs = [raised(graph, base, e) for base, e in found.powers.items()]
     return times(graph, *refs, coefficient=found.coefficient)
 

@@ -36,9 +36,7 @@ def beside_sigmoid(graph: Graph, pair: Args) -> list[Ref] | None:
     if found is None and is_log_of_sum(t):
         log = negative(graph, apply(graph, "softplus", t))
         found = absorbed(graph, factor, log)
-    if found is None:
-        return None
-    return [found, power(graph, logistic, k - 1)]
+    return None if found is None else [found, power(graph, logistic, k - 1)]
 
 
 def _odds(

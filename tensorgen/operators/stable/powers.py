@@ -10,22 +10,8 @@ from collections.abc import Container, Iterator
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Map,
-    Node,
-    Product,
-    Ref,
-    Size,
-    Sum,
-    constant_value,
-    once,
-)
-from tensorgen.operators.scalar import (
-    apply,
-    has_exact_power,
-    power,
-    times,
-)
+from tensorgen.ir.nodes import Map, Node, Product, Ref, Size, Sum, constant_value, once
+from tensorgen.operators.scalar import apply, has_exact_power, power, times
 from tensorgen.operators.stable.exponential_sums import log_of_positive, summands
 from tensorgen.operators.stable.exponentials import is_log_of_sum
 from tensorgen.operators.stable.factors import (

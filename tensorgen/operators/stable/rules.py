@@ -34,6 +34,7 @@ from tensorgen.operators.scalar import (
     power,
     times,
     total,
+    tree_of,
 )
 from tensorgen.operators.stable.factors import same
 from tensorgen.operators.stable.match import (
@@ -110,8 +111,8 @@ def parsed(text: str) -> dict[str, list[Rule]]:
         elif line and not line.startswith("#"):
             left, _, rest = line.partition(" -> ")
             right, _, condition = rest.partition(" if ")
-            trees = _tree(right), _tree(condition or "True")
-            found.append(Rule(left, right, _pattern(_tree(left)), *trees))
+            trees = tree_of(right), tree_of(condition or "True")
+            found.append(Rule(left, right, _pattern(tree_of(left)), *trees))
     return groups
 
 
@@ -134,10 +135,6 @@ def _of(group: str, function: str, *kinds: str) -> tuple[Rule, ...]:
 
 def _commutes(function: str) -> bool:
     return function in ELEMENTWISE and ELEMENTWISE[function].has("commutes")
-
-
-def _tree(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
 
 
 def _pattern(tree: ast.expr) -> Pattern:
@@ -293,7 +290,6 @@ def _every(graph: Graph, pattern: Pattern, args: Args, known: Known) -> Iterator
 
 
 def _matches(graph: Graph, p: Pattern, ref: Ref, known: Known) -> Iterator[Known]:
-    """The ways to match a value."""
     if p.function == "1":
         value = constant_value(ref.node)
         if value is not None:

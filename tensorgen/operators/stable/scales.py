@@ -55,7 +55,6 @@ class _Division:
     """Division of what has a power of a scale as a factor, however deep."""
 
     def __init__(self, graph: Graph, scale: Node, e: Fraction) -> None:
-        """Start with nothing known."""
         self.graph, self.scale, self.e = graph, scale, e
         self.known: dict[Ref, Node | None] = {}
 

@@ -59,7 +59,6 @@ def less_mean(graph: Graph, ref: Ref, of: Ref, row: Label) -> Ref:
 
 
 def _mean(graph: Graph, node: Node, axis: int) -> Node:
-    """The mean along an axis."""
     axes = range(node.order)
     rest = [a for a in axes if a != axis]
     count = graph.size(node.dims[axis])

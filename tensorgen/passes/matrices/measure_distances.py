@@ -28,11 +28,7 @@ from tensorgen.ir.nodes import (
     topological,
 )
 from tensorgen.ir.rebuild import rebuild
-from tensorgen.operators.matrices.definite import (
-    Sign,
-    is_positive_definite,
-    sign,
-)
+from tensorgen.operators.matrices.definite import Sign, is_positive_definite, sign
 from tensorgen.operators.matrices.distances import METRIC, PLAIN, SQUARED
 from tensorgen.passes.context import Context
 from tensorgen.passes.matrices.centre_differences import less_mean
@@ -160,16 +156,18 @@ def _call(
     scales: Sequence[tuple[Node, Sequence[Label]]],
 ) -> Node:
     """A call for distances of rows whose entries are scaled."""
-    x, y = (
-        graph.product((row, one.entry), [ref])
-        for row, ref in zip(one.rows, (one.x, one.y), strict=True)
-    )
-    args = [x, y]
+    x, y = args = _sides(graph, one)
     if scales:
         sizes = {one.entry: x.dims[1]}
         args.append(graph.product((one.entry,), scales, sizes=sizes))
         name = f"scaled_{name}"
     return graph.call(name, args, (x.dims[0], y.dims[0]))
+
+
+def _sides(graph: Graph, one: _Difference) -> list[Node]:
+    """The two matrices whose rows are compared."""
+    pairs = zip(one.rows, (one.x, one.y), strict=True)
+    return [graph.product((row, one.entry), [ref]) for row, ref in pairs]
 
 
 def _in_metric(graph: Graph, node: Product) -> Node | None:
@@ -191,10 +189,7 @@ def _in_metric(graph: Graph, node: Product) -> Node | None:
         alike = one.x.node is other.x.node and one.y.node is other.y.node
         if not alike or one.rows != other.rows or not one.is_table(node.sizes):
             continue
-        x, y = (
-            graph.product((row, one.entry), [ref])
-            for row, ref in zip(one.rows, (one.x, one.y), strict=True)
-        )
+        x, y = _sides(graph, one)
         rest = [r for r in node.factors if r not in sides]
         call = graph.call(METRIC, [x, y, metric.node], (x.dims[0], y.dims[0]))
         return graph.product(

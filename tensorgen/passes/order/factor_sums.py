@@ -118,11 +118,7 @@ def _factored(
 
 
 def pays(
-    graph: Graph,
-    before: Node,
-    after: Node,
-    cost: CostModel,
-    share: float,
+    graph: Graph, before: Node, after: Node, cost: CostModel, share: float
 ) -> bool:
     """Whether the best order of another form leaves at most this share of the cost."""
 

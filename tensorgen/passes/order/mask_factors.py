@@ -90,7 +90,6 @@ _PLACES = (Iota, Size, Constant, Map)
 
 
 def _is_finite(node: Node) -> bool:
-    """Whether an array is finite where its arguments are."""
     parts = topological([node])
     maps = [x for x in parts if isinstance(x, Map)]
     known = (Input, Iota, Size, Constant, Map, Product, Sum)

@@ -242,7 +242,6 @@ class Memo:
         loose: Sequence[Constraint],
         links: Mapping[int, Constraint],
     ) -> None:
-        """Start with the labels of each factor and link."""
         self.own = own
         self.atoms = [set_of(c.form.labels) for c in loose]
         self.ordered = [*loose, *links.values()]

@@ -47,7 +47,6 @@ def pair(
 
 
 def _labels(parts: Sequence[Ref]) -> list[Label]:
-    """The labels of factors, in their order."""
     return list(dict.fromkeys(x for ref in parts for x in ref.labels))
 
 

@@ -13,7 +13,7 @@ from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.groups import connected
 from tensorgen.ir.nodes import Call, Constraint, Node, Product, Ref
-from tensorgen.operators.reshape import reshape, segments
+from tensorgen.operators.reshape import reshape, segments, split_label
 from tensorgen.passes.rounds import Round
 from tensorgen.passes.views import degree, reshapes_sparse
 
@@ -65,18 +65,11 @@ def _back(
         return None
     parts: list[Hashable] = [("part", k) for k in range(len(dims))]
     rest = reshape(graph, whole, (*dims, *whole.dims[1:]))
-    at = sparse.labels.index(label)
-    shape = (*sparse.node.dims[:at], *dims, *sparse.node.dims[at + 1 :])
+    left = [ref for ref in others if ref not in inside]
+    split = split_label(graph, sparse, label, parts, dims)
     return graph.product(
         range(node.order),
-        [
-            *(ref for ref in others if ref not in inside),
-            (
-                reshape(graph, sparse.node, shape),
-                (*sparse.labels[:at], *parts, *sparse.labels[at + 1 :]),
-            ),
-            (rest, (*parts, *kept)),
-        ],
+        [*left, split, (rest, (*parts, *kept))],
         coefficient=node.coefficient,
         constraints=[c for c in node.constraints if c not in limits],
         sizes={x: d for x, d in enumerate(node.sizes) if x in borders},

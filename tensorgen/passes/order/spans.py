@@ -77,9 +77,7 @@ def span(
 
 
 def _walk(
-    bounds: Sequence[Constraint],
-    parts: Sequence[Part],
-    keep: Collection[Label],
+    bounds: Sequence[Constraint], parts: Sequence[Part], keep: Collection[Label]
 ) -> tuple[Collection[Constraint], Collection[int], Part] | None:
     """A moving or running sum: its indicators, its factors, what says where it is."""
     found = box_sum(bounds, parts, keep) or running_sum(bounds, parts, keep)

@@ -26,10 +26,7 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.rebuild import with_parts
 from tensorgen.ir.views import Name
-from tensorgen.operators.scans.intervals import (
-    spread_between,
-    sums_between,
-)
+from tensorgen.operators.scans.intervals import spread_between, sums_between
 from tensorgen.operators.scans.places import place
 from tensorgen.operators.scans.ranks import in_order, order_of
 from tensorgen.passes.cost import CostModel

@@ -50,9 +50,7 @@ def take_entries(context: Context, roots: Sequence[Node]) -> list[Node]:
 
 
 def _round(
-    context: Context,
-    roots: Sequence[Node],
-    readings: Callable[[Node], list[Reading]],
+    context: Context, roots: Sequence[Node], readings: Callable[[Node], list[Reading]]
 ) -> list[Node]:
     order = topological(roots)
     uses = Counter([*roots, *(child for node in order for child in children(node))])

@@ -68,7 +68,6 @@ def _windows(node: Node) -> Reading | None:
 
 
 def _read(context: Context, found: Reading, made: Node) -> Node:
-    """What was read of one array, of another one."""
     node, (_, labels) = found.node, found.factor
     return context.graph.product(
         range(node.order),

@@ -188,9 +188,7 @@ def vanishes(ref: Ref) -> bool:
 
 
 def _scaled(given: Polynomial | None, scale: Fraction) -> Polynomial | None:
-    if given is None:
-        return None
-    return {key: scale * c for key, c in given.items()}
+    return None if given is None else {key: scale * c for key, c in given.items()}
 
 
 def _added(parts: Sequence[Polynomial | None]) -> Polynomial | None:

@@ -104,7 +104,7 @@ def _chosen(graph: Graph, node: Node) -> Node:
     pairs = [
         (opposite, choices.get(arguments(opposite)[0], []), minus)
         for opposite, minus in choices.items()
-        if _is_not(opposite)
+        if is_map(opposite, "logical_not")
     ]
     pairs = [(opposite, plus, minus) for opposite, plus, minus in pairs if plus]
     if not pairs:
@@ -146,7 +146,3 @@ def _are_conditions(ref: Ref) -> bool:
     """Whether a value is several conditions, multiplied."""
     coefficient, factors = elementwise_factors(ref)
     return coefficient == 1 and len(factors) > 1 and all(map(is_condition, factors))
-
-
-def _is_not(ref: Ref) -> bool:
-    return is_map(ref, "logical_not")

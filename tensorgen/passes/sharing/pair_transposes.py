@@ -47,7 +47,6 @@ class Turns:
     """Terms with their axes permuted, each made once: orbits meet them often."""
 
     def __init__(self, graph: Graph) -> None:
-        """Start without any."""
         self.graph = graph
         self.known: dict[tuple[Node, Permutation], Node] = {}
 
@@ -115,9 +114,7 @@ def _pattern(node: Node) -> Hashable:
 
 
 def _orbits(
-    turned: Turns,
-    place: dict[Turned, Term],
-    group: Sequence[Permutation],
+    turned: Turns, place: dict[Turned, Term], group: Sequence[Permutation]
 ) -> Iterator[tuple[list[Term], list[Permutation]]]:
     """Terms whose permutations are there as well, with the permutations they share."""
     for first in place.values():
@@ -136,10 +133,7 @@ def _orbits(
 
 
 def _uses(
-    turned: Turns,
-    place: dict[Turned, Term],
-    term: Term,
-    group: Sequence[Permutation],
+    turned: Turns, place: dict[Turned, Term], term: Term, group: Sequence[Permutation]
 ) -> list[Permutation]:
     """A permutation for each of the images of a term; none if some image is missing."""
     images: dict[Turned, Permutation] = {}

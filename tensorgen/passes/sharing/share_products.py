@@ -157,7 +157,6 @@ class Sharing:
                     yield self._opened(node, place)
 
     def _is_own(self, node: Node) -> bool:
-        """Whether what uses a node is the only one to see it."""
         return node in self.private and node not in self.context.graph.names
 
     def _opened(self, node: Product, also: int = -1) -> Made:

@@ -126,7 +126,6 @@ class _Opened:
 
 
 def _sum(graph: Graph, terms: Sequence[Term]) -> Term:
-    """The sum of vectors as one."""
     if len(terms) == 1:
         return terms[0]
     labels = tuple(sorted({label for term in terms for label in term.labels}))

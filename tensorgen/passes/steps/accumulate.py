@@ -9,23 +9,10 @@ from __future__ import annotations
 
 from tensorgen.ir.dims import ZERO, Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import (
-    Map,
-    Node,
-    Product,
-    Ref,
-    Sum,
-    delta,
-    is_zero,
-    topological,
-)
+from tensorgen.ir.nodes import Map, Node, Product, Ref, Sum, delta, is_zero, topological
 from tensorgen.ir.rebuild import of_others, refs_of, substituted
 from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
-from tensorgen.operators.recurrences.recurrence import (
-    Opened,
-    Recurrence,
-    opened,
-)
+from tensorgen.operators.recurrences.recurrence import Opened, Recurrence, opened
 from tensorgen.operators.scans.monoids import MONOIDS
 from tensorgen.operators.scans.running import flipped, running, running_sum
 

@@ -113,7 +113,6 @@ class _Families:
     """Nodes that differ in the places of slices alone, by these places."""
 
     def __init__(self, order: Sequence[Node]) -> None:
-        """Look at nodes, operands first."""
         self.numbers: dict[object, int] = {}
         self.members: dict[Node, Member] = {}
         self.families: dict[int, dict[int, Node]] = {}

@@ -107,7 +107,6 @@ def _kept(
 
 
 def _recurrences(roots: Sequence[Node]) -> list[Recurrence]:
-    """All recurrences, operands first."""
     calls = [x for x in topological(roots) if is_recurrence(x)]
     return list(dict.fromkeys(map(Recurrence.of, calls)))
 
@@ -132,7 +131,6 @@ class _Steps:
     """The steps of a recurrence, over places of their own."""
 
     def __init__(self, context: Context, whole: Recurrence) -> None:
-        """Know what is computed in a step."""
         self.graph, self.cost, self.whole = context.graph, context.cost, whole
         self.own: Opened = opened(self.graph, whole)
         every = [*self.own.new, *self.own.made]
@@ -196,10 +194,7 @@ class _Steps:
 
 
 def _with_ties(
-    kept: Iterable[Node],
-    able: Collection[Node],
-    found: Mapping[Node, Node],
-    ties: Ties,
+    kept: Iterable[Node], able: Collection[Node], found: Mapping[Node, Node], ties: Ties
 ) -> list[Node]:
     """What is kept, where values that are compared for equality are both, or neither.
 
