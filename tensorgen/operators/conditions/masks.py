@@ -171,7 +171,7 @@ def _narrowest(
     if not (isinstance(mask, Product) and _is_range(mask)):
         return mask
     own = sizes_of(mask)
-    kept = without_wider(mask.constraints, Ranges.of(own).keep)
+    kept = without_wider(mask.constraints, Ranges.of(own).keep_nonnegative)
     return graph.product(range(mask.order), [], constraints=kept, sizes=own)
 
 

@@ -86,7 +86,7 @@ def _of_operand(
         form = form.renamed(axes.__getitem__)
         if form.terms and not ranges.keep_nonnegative(form):
             found[Constraint("ge", form)] = None
-    return tuple(without_wider(found, ranges.keep))
+    return tuple(without_wider(found, ranges.keep_nonnegative))
 
 
 def _solved(
