@@ -133,7 +133,12 @@ class _Guard:
         self.data[node] = frozenset(mine).union(*(self.data[c] for c in below))
 
     def _may_be_unsafe(self, node: Node) -> bool:
-        return isinstance(node, Map) and is_unsafe(node, None, node in self.varying)
+        """Whether a function has a pole: a slice asks nothing of what overflows."""
+        return (
+            isinstance(node, Map)
+            and not ELEMENTWISE[node.function].has("overflows")
+            and is_unsafe(node, None, node in self.varying)
+        )
 
     def run(self, root: Node) -> dict[Node, Node]:
         """Visit all nodes, without recursion."""
@@ -298,7 +303,7 @@ class _Guard:
         for k, arg in enumerate(node.args):
             x, own = yield from self._operand(context, arg, varies, varies)
             unsafe = k == place and is_unsafe(node, x.value, varies)
-            if unsafe:
+            if unsafe and self._may_be_unsafe(node):
                 own = tuple(dict.fromkeys((*own, *self._of_readers(node, arg.labels))))
             # A base without the axes of the masks stays: its power 1 is finite.
             unsafe |= bare and node.function == "pow"
