@@ -62,11 +62,10 @@ def repeat(
     writes: list[Row | None] = []
     words: dict[str, str | None] = {}
     for k, place in enumerate(steps.states):
-        call = asked.get((k, True))
+        call, last = asked.get((k, True)), whole.last(graph, k)
+        if word := name_of(graph, whole, k):
+            graph.suggest(call or last, word)
         if call is None:
-            last = whole.last(graph, k)
-            if word := name_of(graph, whole, k):
-                graph.suggest(last, word)
             own = draft.filled(last, known.whole(whole.starts[k]).array)
             row, after = Row(own, None), Row(own, None)
             if (k, False) in asked:
@@ -86,7 +85,7 @@ def repeat(
                 known.values[asked[k, False]] = whole_of(end)
         reads[place.name] = row
         writes.append(after)
-        word = words[place.name] = name_of(graph, whole, k)
+        words[place.name] = word
         if word and children(steps.roots[k]):
             graph.suggest(steps.roots[k], later(steps.backwards, word))
     for k in range(len(steps.made)):

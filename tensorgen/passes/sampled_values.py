@@ -157,10 +157,8 @@ class _Sampled(Tabled):
             return np.array(places, int).reshape(shape)
         drawn = [numbers.uniform(0.5, 1.5) for _ in range(prod(shape))]
         value = np.array(drawn).reshape(shape)
-        if node.order > 1:  # sums along an axis are near 1, too
-            value = value / max(shape[-1], 1)
         if node.order > 1 and shape[-1] == shape[-2]:
-            value = value + 2 * np.eye(shape[-1])
+            value = value + 2 * shape[-1] * np.eye(shape[-1])
             if node.properties & {"symmetric", "spd"}:
                 value = value + np.swapaxes(value, -1, -2)
         return exchangeable(value, groups(node.properties, node.order))

@@ -24,6 +24,7 @@ LONG = {
     "attention_layer": ["loss_grad", "loss_hvp"],
     "bilevel_ridge": ["error_hvp"],
     "deep_equilibrium": ["loss_grad", "loss_hvp"],
+    "garch": ["loss_hvp"],
     "gaussian_mixture": ["nll_hvp"],
     "neural_ode": ["loss_grad"],
     "nile": ["loss_grad", "loss_hvp"],

@@ -340,7 +340,7 @@ def recurrence(
     found = Recurrence(steps, starts, tuple(rows), tuple(outer))
     for k, state in enumerate(states):  # one that is made anew keeps its names
         if state.place in graph.suggestions:
-            call_state(graph, found, k, graph.suggestions[state.place])
+            graph.state_words.setdefault((steps, k), graph.suggestions[state.place])
     return found
 
 
