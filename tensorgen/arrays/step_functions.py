@@ -115,8 +115,8 @@ def _steps(owner: Owner, code: Code) -> Iterator[_Steps]:
     for unit, names in units.in_order() if units else ():
         assert units is not None
         lines = tuple(code.statements[k] for k in units.units[unit])
-        loops = [line for line in lines if isinstance(line, Loop)]
-        if len(loops) == 1 and loops[0].blocks is None:
+        loops = [line for line in everything(lines) if isinstance(line, Loop)]
+        if len(loops) == 1 and not (loops[0].width or loops[0].blocks):
             yield _like(owner, units.units[unit], lines, names)
 
 

@@ -336,7 +336,7 @@ inputs: {A: [n, m]}
 functions:
   f:
     where: g = log_softmax(outer(A[:, -1], A[:, 0]), axis=0)
-    expr: sum(g[i + 1, i + 1]*A[i, 0]*A[i + 1, 0], i, i > 0)
+    expr: sum(g[i, i + 1]*A[i, 0]*A[i + 1, 0], i, i > 0)
     wrt: A
     emit: [hessian]
 """
