@@ -70,3 +70,27 @@ def test_products_with_the_hessian_are_right() -> None:
 def test_steps_that_are_gone_through_once_stay_where_they_are(emit: str) -> None:
     text = generate(SWING.replace("[value, gradient, hvp]", emit))
     assert "_cost_adjoint" not in text
+
+
+def test_loops_within_loops_stay_where_they_are() -> None:
+    text = """
+tensorgen: 1
+inputs: {x: [m, n], w: [3, 2], v: [m, n], c: [3, 2]}
+functions:
+  f:
+    where: |
+      s[i, j] = sum(w[a, b] * x[i + a, j + b], a, b)
+      r[i, j] = sum(c[a, b] * v[i + a, j + b], a, b)
+    expr: sum(sin(s) * r)
+    wrt: [x, w]
+    emit: [value, gradient]
+"""
+    rng = np.random.default_rng(1)
+    x, v = rng.normal(size=(2, 7, 6))
+    w, c = rng.normal(size=(2, 3, 2))
+    module = load(text)
+    found = module.f_grad(x, w, v, c)
+    dx, dw = rng.normal(size=x.shape), rng.normal(size=w.shape)
+    above, below = (module.f(x + s * dx, w + s * dw, v, c) for s in (1e-6, -1e-6))
+    slope = np.vdot(found.x, dx) + np.vdot(found.w, dw)
+    np.testing.assert_allclose(slope, (above - below) / 2e-6, rtol=1e-6)
