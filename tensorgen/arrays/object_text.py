@@ -46,13 +46,10 @@ def object_text(op: objects.Object, args: Sequence[Text], alias: str) -> Text:
         case objects.Known(name=name):
             return Text(f"{args[0].at(Level.ATOM)}.{name}")
         case objects.Pack(listed=as_list):
-            return Text(
-                f"[{listed}]" if as_list else f"({listed}{',' * (len(args) == 1)})"
-            )
-        case objects.Results():
+            alone = "," * (len(args) == 1)
+            return Text(f"[{listed}]" if as_list else f"({listed}{alone})")
+        case objects.Results() | objects.Launch():
             return Text(f"{_function(op, alias)}({listed}{_along(op)})")
-        case objects.Launch(kernel=kernel):
-            return Text(f"{kernel.name}({listed}{_along(op)})")
         case objects.Called(function=name, sizes=sizes, typed=typed):
             return Text(f"{name}({', '.join([*texts, *sizes, *['dtype'] * typed])})")
         case objects.Member(place=place):
@@ -84,7 +81,9 @@ def object_text(op: objects.Object, args: Sequence[Text], alias: str) -> Text:
             assert_never(op)
 
 
-def _function(op: objects.Results, alias: str) -> str:
+def _function(op: objects.Results | objects.Launch, alias: str) -> str:
+    if isinstance(op, objects.Launch):
+        return op.kernel.name
     return op.function if op.is_helper else f"{alias}.{op.function}"
 
 

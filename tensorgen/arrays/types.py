@@ -175,38 +175,22 @@ def kind_of(op: ops.Operation, args: Sequence[Array]) -> ops.Kind:
             | ops.Listed()
         ):
             return "float"
-        case (
-            objects.Attribute()
-            | objects.Answer()
-            | objects.Nothing()
-            | objects.Made()
-            | objects.Pack()
-            | objects.Numbered()
-        ):
-            return "float"
-        case (
-            objects.Solution()
-            | objects.Selected()
-            | objects.Times()
-            | objects.GramEntries()
-            | objects.Known()
-        ):
-            return "float"
-        case (
-            objects.GramPlaces()
-            | objects.Later()
-            | objects.Join()
-            | objects.Extent()
-            | objects.Count()
-            | objects.Rows()
-            | objects.Results()
-            | objects.Launch()
-            | objects.Called()
-            | objects.Member()
-        ):
-            return "float"
         case objects.Whole():
             return "int"
+        case (
+            objects.Attribute() | objects.Answer() | objects.Nothing() | objects.Made()
+        ):
+            return "float"
+        case objects.Pack() | objects.Numbered() | objects.Solution() | objects.Times():
+            return "float"
+        case objects.Selected() | objects.GramEntries() | objects.GramPlaces():
+            return "float"
+        case objects.Known() | objects.Later() | objects.Join() | objects.Extent():
+            return "float"
+        case objects.Count() | objects.Rows() | objects.Results() | objects.Launch():
+            return "float"
+        case objects.Called() | objects.Member():
+            return "float"
         case _:
             assert_never(op)
 

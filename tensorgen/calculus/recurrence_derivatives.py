@@ -138,20 +138,11 @@ class Cotangents:
             total = graph.fresh(slope.dims, (), None)
             new = graph.add(total, slope)
             states.append(State(total, graph.zeros(slope.dims), new))
-        steps = whole.steps
-        against = recurrence(
-            graph,
-            steps.count,
-            not steps.backwards,
-            states,
-            self.items,
-            alone,
-            runs=runs,
-        )
+        count, back = whole.steps.count, not whole.steps.backwards
+        against = recurrence(graph, count, back, states, self.items, alone, runs=runs)
         for at in fixed:
-            if slopes[at] in summed and at in graph.suggestions:
-                word = f"d_{graph.suggestions[at]}"
-                call_state(graph, against, summed[slopes[at]], word)
+            if slopes[at] in summed and (word := graph.suggestions.get(at)):
+                call_state(graph, against, summed[slopes[at]], f"d_{word}")
         result = self._of_starts(against, any(not is_zero(slopes[at]) for at in items))
         made_rows = {x: against.made(graph, alone.index(x)) for x in handed}
         at_once = self._at_once(against, made_rows)

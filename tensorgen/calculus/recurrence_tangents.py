@@ -56,16 +56,7 @@ class Tangents:
             if value in tangents:
                 self.known[self._dot(own)] = tangents[value]
         starts = dict(enumerate(whole.starts))
-        varying = {
-            k: self._dot(self.open.states[k]) for k in starts if starts[k] in tangents
-        }
-        while True:
-            with without_words(graph):  # part of what varies is no tangent yet
-                new = self._carried(self.open.new)
-            more = [k for k, x in enumerate(new) if k not in varying and not is_zero(x)]
-            if not more:
-                break
-            varying |= {k: self._dot(self.open.states[k]) for k in more}
+        varying = self._varying([k for k in starts if starts[k] in tangents])
         new = self._carried(self.open.new)
         self.numbers = {k: number for number, k in enumerate(varying)}
         if whole.steps.runs is None and whole.steps.checkpoint is None:
@@ -113,6 +104,17 @@ class Tangents:
 
     def _zero(self, dims: Sequence[Dim]) -> Node:
         return self.graph.zeros((*dims, *self.extra))
+
+    def _varying(self, first: Sequence[int]) -> dict[int, Input]:
+        """The tangents of states that vary, where `first` do, by the states."""
+        varying = {k: self._dot(self.open.states[k]) for k in first}
+        while True:
+            with without_words(self.graph):  # part of what varies is no tangent yet
+                new = self._carried(self.open.new)
+            more = [k for k, x in enumerate(new) if k not in varying and not is_zero(x)]
+            if not more:
+                return varying
+            varying |= {k: self._dot(self.open.states[k]) for k in more}
 
     def _sourced(self, new: Sequence[Node], varying: Mapping[int, Node]) -> list[Node]:
         """The tangents of states, where what does not wait for one is a row of its own.

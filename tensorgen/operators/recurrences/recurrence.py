@@ -305,11 +305,9 @@ def recurrence(
             inner.add(node)
         elif not isinstance(node, Input) and all(child in closed for child in below):
             closed.add(node)
-    outer: dict[Node, None] = {}
-    for node in order:
-        seen = children(node) if node in inner else ()
-        outer.update((x, None) for x in seen if not (x in inner or x in closed))
-    outer.update((x, None) for x in roots if not (x in inner or x in closed))
+    seen = [x for node in order if node in inner for x in children(node)]
+    known_at = inner | closed
+    outer = dict.fromkeys(x for x in (*seen, *roots) if x not in known_at)
     known: dict[Node, Node] = {}
     spots: dict[str, list[Input]] = {"state": [], "item": [], "fixed": []}
 
@@ -337,11 +335,10 @@ def recurrence(
     after, others = tuple(new[: len(states)]), tuple(new[len(states) :])
     steps = Steps(count, backwards, *places, after, others, checkpoint, runs)
     starts = tuple(state.start for state in states)
-    found = Recurrence(steps, starts, tuple(rows), tuple(outer))
-    for k, state in enumerate(states):  # one that is made anew keeps its names
+    for k, state in enumerate(states):  # one that is made anew keeps its words
         if state.place in graph.suggestions:
             graph.state_words.setdefault((steps, k), graph.suggestions[state.place])
-    return found
+    return Recurrence(steps, starts, tuple(rows), tuple(outer))
 
 
 def _promises(node: Node) -> tuple[str, ...]:

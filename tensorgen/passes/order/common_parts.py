@@ -95,14 +95,8 @@ def factors(
             rests = (Ref(f, ()) for t in at for f, _ in views[t].factors)
             free = free or all((exponent(ref) or 0) >= 0 for ref in rests)
         saving = (len(at) - 1) * cost.size(sizes[x] for x in every)
-        outside = View()
         shared = [x if _is_axis(x) else ("shared", a) for a, x in enumerate(pattern)]
-        outside.add(factor, shared)
-        named = dict(zip(views[first].factors[place][1], shared, strict=True))
-        outside.constraints += [
-            tie.renamed(lambda x: named.get(x, x))  # noqa: B023
-            for tie in reads[first, place].values()
-        ]
+        outside = _outside(views[first], place, shared, reads[first, place].values())
         without = partial(_without_factor, views, at, shared, reads)
         yield Common([*at], saving, free, outside, without)
 
@@ -135,6 +129,18 @@ def _reads(view: View, k: int) -> dict[Name, Constraint]:
             if not any(label in xs for xs in others):
                 found[label] = ties[0]
     return found
+
+
+def _outside(
+    view: View, k: int, shared: Sequence[Name], ties: Iterable[Constraint]
+) -> View:
+    """A factor as it stands outside, over other labels, and where it is read."""
+    factor, labels = view.factors[k]
+    named = dict(zip(labels, shared, strict=True))
+    outside = View()
+    outside.add(factor, shared)
+    outside.constraints += [tie.renamed(lambda x: named.get(x, x)) for tie in ties]
+    return outside
 
 
 def _solves(tie: Constraint, label: Name) -> bool:
