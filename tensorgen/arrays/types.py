@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, assert_never
+from typing import Protocol, assert_never
 
 from tensorgen.arrays import object_operations as objects
 from tensorgen.arrays import operations as ops
@@ -11,11 +11,27 @@ from tensorgen.ir.dims import ONE, ZERO, Dim
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.elementwise import ELEMENTWISE
 
-if TYPE_CHECKING:
-    from tensorgen.arrays.arrays import Array
+
+class Typed(Protocol):
+    """An array, as far as the type of what is made of it goes."""
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The size of each axis."""
+        ...
+
+    @property
+    def kind(self) -> ops.Kind:
+        """What the entries are."""
+        ...
+
+    @property
+    def weak(self) -> bool:
+        """Whether it is a Python number."""
+        ...
 
 
-def dims_of(op: ops.Operation, args: Sequence[Array]) -> tuple[Dim, ...]:
+def dims_of(op: ops.Operation, args: Sequence[Typed]) -> tuple[Dim, ...]:
     """The size of each axis, 1 where it is there to broadcast."""
     if isinstance(op, objects.Object):
         return op.dims
@@ -39,7 +55,7 @@ def broadcast(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
     return tuple(found)
 
 
-def _new(op: ops.Leaf | ops.Making, args: Sequence[Array]) -> tuple[Dim, ...]:
+def _new(op: ops.Leaf | ops.Making, args: Sequence[Typed]) -> tuple[Dim, ...]:
     match op:
         case ops.Variable(dims=dims) | ops.Fill(shape=dims) | ops.Listed(shape=dims):
             return dims
@@ -136,7 +152,7 @@ def _contracted(
             assert_never(op)
 
 
-def kind_of(op: ops.Operation, args: Sequence[Array]) -> ops.Kind:
+def kind_of(op: ops.Operation, args: Sequence[Typed]) -> ops.Kind:
     """What the entries are."""
     if isinstance(op, ops.View):
         return args[0].kind
@@ -195,7 +211,7 @@ def kind_of(op: ops.Operation, args: Sequence[Array]) -> ops.Kind:
             assert_never(op)
 
 
-def _combined(op: ops.Entrywise, args: Sequence[Array]) -> ops.Kind:
+def _combined(op: ops.Entrywise, args: Sequence[Typed]) -> ops.Kind:
     match op:
         case ops.Conjunction() | ops.Compare():
             return "bool"
@@ -215,7 +231,7 @@ def _combined(op: ops.Entrywise, args: Sequence[Array]) -> ops.Kind:
             assert_never(op)
 
 
-def weak(op: ops.Operation, args: Sequence[Array]) -> bool:
+def weak(op: ops.Operation, args: Sequence[Typed]) -> bool:
     """Whether it is a Python number."""
     match op:
         case ops.Number() | ops.Truth() | ops.Constant() | ops.Size() | ops.Python():

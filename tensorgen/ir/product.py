@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from tensorgen.ir.constraints import (
     Ranges,
+    Simplified,
     System,
     index_bound,
     is_light,
@@ -20,6 +21,7 @@ from tensorgen.ir.constraints import (
     solved,
 )
 from tensorgen.ir.dims import ZERO, Dim
+from tensorgen.ir.effort import Effort
 from tensorgen.ir.nodes import (
     Constraint,
     Label,
@@ -33,10 +35,51 @@ from tensorgen.ir.nodes import (
 )
 from tensorgen.ir.vanish import implied
 
-if TYPE_CHECKING:
-    from tensorgen.ir.graph import Graph
-
 ONE = Fraction(1)
+
+
+class Maker(Protocol):
+    """What a product under construction asks of the graph that it becomes a node of."""
+
+    effort: Effort
+    simplified: dict[Hashable, tuple[Simplified | None, int]]
+
+    def size(self, value: Dim) -> Node:
+        """Return a dim as a number."""
+
+    def iota(self, dim: Dim) -> Node:
+        """Return the vector 0, 1, ..., dim - 1."""
+
+    def sum(
+        self,
+        out: Sequence[Label],
+        terms: Iterable[tuple[int, Node, Sequence[Label]]],
+    ) -> Node:
+        """Return a sum of arrays, each with labels of its own."""
+
+    def zeros(self, dims: Sequence[Dim]) -> Node:
+        """Return an array of zeros."""
+
+    def unscaled(self, node: Product) -> Node:
+        """Return a product, which is not zero, without its coefficient."""
+
+    def better_factors(self, factors: tuple[Ref, ...]) -> list[Ref] | None:
+        """Return the factors in a stable form, where there is one."""
+
+    def better_sum(
+        self, factors: tuple[Ref, ...], summed: Collection[int], fresh: int
+    ) -> list[Ref] | None:
+        """Return factors that are summed over less, where there are any."""
+
+    def intern_product(
+        self,
+        dims: tuple[Dim, ...],
+        coefficient: Fraction,
+        factors: Sequence[Ref],
+        constraints: Sequence[Constraint],
+        inner: Mapping[int, Dim],
+    ) -> Node:
+        """Intern a product that is in normal form but for the names of its labels."""
 
 
 def _base_entry(ref: Ref) -> Node | None:
@@ -50,7 +93,7 @@ def _base_entry(ref: Ref) -> Node | None:
 class ProductBuilder:
     """One product under construction, over integer labels of its own."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Maker) -> None:
         """Start with nothing; `build` fills the state once."""
         self.graph = graph
         self.coefficient = ONE

@@ -8,14 +8,19 @@ functions in which calls take much longer.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from tensorgen.arrays.block_bodies import blocked_along
 from tensorgen.arrays.duration import duration
 from tensorgen.arrays.reading import LINE
+from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import Function
+from tensorgen.ir.dims import Dim
+from tensorgen.lower.defined_functions import DefinedFunctions
 from tensorgen.plans.block_functions import share_blocks
-from tensorgen.plans.lowered_functions import Made, fullest
+from tensorgen.plans.lowered_functions import Form, Made, fullest
+from tensorgen.plans.planned import PlannedFunction
+from tensorgen.plans.problem_plans import Lowered
 from tensorgen.plans.share_code import share_code
 from tensorgen.plans.step_functions import Stepped
 from tensorgen.prices.thresholds import (
@@ -25,12 +30,31 @@ from tensorgen.prices.thresholds import (
     SHARE_OF_LINES,
 )
 
-if TYPE_CHECKING:
-    from tensorgen.plans.build_module import ModuleBuilder
+
+class Builder(Protocol):
+    """Who lowers functions of a module; definitions that are called are `defined`."""
+
+    hints: dict[str, int]
+    backend: Backend
+    made: dict[str, list[Form]]
+    defined: DefinedFunctions
+
+    def function(
+        self, planned: PlannedFunction, along: Collection[Dim] = ()
+    ) -> Function:
+        """Lower one function."""
+
+    def lowering(
+        self, planned: PlannedFunction, along: Collection[Dim] = ()
+    ) -> Lowered:
+        """How the roots of a function are lowered."""
+
+    def told(self, function: Function, made: Made, lead: Made | None) -> Function:
+        """A function with formulas of what it returns."""
 
 
 def composed(
-    builder: ModuleBuilder,
+    builder: Builder,
     formula: str,
     made: Mapping[str, Made],
     fixed: Collection[str],
@@ -77,7 +101,7 @@ def lines_of(functions: Iterable[Function], known: Collection[str] = ()) -> int:
     return lines + LINES_OF_A_FUNCTION * len(private)
 
 
-def _calling(builder: ModuleBuilder, made: Mapping[str, Made]) -> dict[str, Made]:
+def _calling(builder: Builder, made: Mapping[str, Made]) -> dict[str, Made]:
     """The functions in which definitions stay calls where that is not much longer."""
     found: dict[str, Made] = {}
     for name, plain in made.items():
@@ -93,7 +117,7 @@ def _calling(builder: ModuleBuilder, made: Mapping[str, Made]) -> dict[str, Made
 
 
 def _shared(
-    builder: ModuleBuilder,
+    builder: Builder,
     formula: str,
     made: Mapping[str, Made],
     fixed: Collection[str],
@@ -109,9 +133,7 @@ def _shared(
     return {x: builder.told(found[x], one, lead) for x, one in whole.items()}
 
 
-def _by_blocks_as_others(
-    builder: ModuleBuilder, made: Mapping[str, Made]
-) -> dict[str, Made]:
+def _by_blocks_as_others(builder: Builder, made: Mapping[str, Made]) -> dict[str, Made]:
     """Functions of one formula that go by blocks because others of it do."""
     codes = [code for own in made.values() for code in own.codes]
     along = tuple(dict.fromkeys(dim for x in codes for dim in blocked_along(x)))

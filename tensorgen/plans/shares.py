@@ -10,17 +10,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count, islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from tensorgen.calculus.kinds import COTANGENTS, Kind
+from tensorgen.calculus.requests import Request
 from tensorgen.ir.nodes import Node
+from tensorgen.lang import ElaboratedFunction
 from tensorgen.plans.planned import Member, PlannedFunction
 from tensorgen.structure.mirror_terms import Permutation, exchanges
 
-if TYPE_CHECKING:
-    from tensorgen.plans.planner import Planner
-
 T = TypeVar("T")
+
+
+class Planner(Protocol):
+    """What plans a function: itself, and each of its `results` where there are several.
+
+    It is asked for the `request` that is planned, and for the one that was `written`.
+    """
+
+    function: ElaboratedFunction
+    result: str
+    wrt: tuple[str, ...]
+    inputs: dict[str, Node]
+    request: Request
+    written: Request
+
+    @property
+    def source(self) -> ElaboratedFunction:
+        """The function as it is in code."""
+        ...
+
+    @property
+    def results(self) -> Sequence[Planner]:
+        """The planners of the results."""
+        ...
+
+    def ways(
+        self, kind: Kind, order: tuple[str, ...], request: Request
+    ) -> tuple[Sequence[Sequence[Node]], tuple[str, ...]]:
+        """Return the equivalent lists of roots of a kind, and what to call them."""
+        ...
 
 
 @dataclass(frozen=True)
