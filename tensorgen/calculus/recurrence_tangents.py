@@ -12,9 +12,21 @@ from collections.abc import Mapping, Sequence
 from tensorgen.calculus.recurrence_derivatives import After, Forward, guarded
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
-from tensorgen.ir.nodes import Call, Input, Node, is_zero
+from tensorgen.ir.nodes import (
+    Call,
+    Input,
+    Node,
+    Product,
+    children,
+    is_zero,
+    topological,
+)
 from tensorgen.ir.rebuild import substituted, without_words
-from tensorgen.operators.recurrences.all_steps import AllSteps, can_be_at_once
+from tensorgen.operators.recurrences.all_steps import (
+    AllSteps,
+    can_be_at_once,
+    long_axes,
+)
 from tensorgen.operators.recurrences.recurrence import (
     Recurrence,
     State,
@@ -119,7 +131,9 @@ class Tangents:
     def _sourced(self, new: Sequence[Node], varying: Mapping[int, Node]) -> list[Node]:
         """The tangents of states, where what does not wait for one is a row of its own.
 
-        What is left is the same for all tangents of a recurrence, and all adjoints.
+        What is left is the same for all tangents of a recurrence, and all adjoints. It
+        stays where steps compute larger arrays than they are given: a loop that makes
+        these for others as well takes less than two, and than rows of them.
         """
         graph, moving = self.graph, [self.open.states[k] for k in varying]
         apart = (
@@ -128,6 +142,8 @@ class Tangents:
         )
         with without_words(graph):  # these are no derivatives, but parts of them
             linear, sources = (self._carried(self.open.new, dots) for dots in apart)
+        if self._is_heavy([*linear, *sources]):
+            return list(new)
         rows = AllSteps(graph, self.open.whole.steps.count, self.items)
         found = list(new)
         for k in varying:
@@ -135,13 +151,32 @@ class Tangents:
             if is_zero(source) or is_zero(linear[k]) or source in self.items:
                 continue
             (source,) = substituted(graph, [source], self.known)
-            if can_be_at_once(source, [*self.items]):
+            is_large = len(long_axes(source)) > self._most
+            if can_be_at_once(source, [*self.items]) and not is_large:
                 at = graph.fresh(source.dims, (), None)
                 self.items[at] = row = rows.of(source)
                 if name := name_of(graph, self.open.whole, k):
                     graph.derived.setdefault(row, f"{name}_dot_source")
                 found[k] = graph.add(linear[k], at)
         return found
+
+    @property
+    def _most(self) -> int:
+        """How many long axes rows have that steps are given, or the least of states."""
+        items, states = self.open.items, self.open.states
+        given = max((len(long_axes(x)) for x in items), default=0)
+        return max(given, min((len(long_axes(x)) for x in states), default=0))
+
+    def _is_heavy(self, roots: Sequence[Node]) -> bool:
+        """Whether steps compute arrays of more long axes than that."""
+        varying: set[Node] = {*self.items, *self.open.states, *self.dots.values()}
+        for node in topological(roots):
+            if any(x in varying for x in children(node)):
+                varying.add(node)
+                is_computed = not isinstance(node, Product)
+                if is_computed and len(long_axes(node)) > self._most:
+                    return True
+        return False
 
     def _carried(
         self, roots: Sequence[Node], dots: Mapping[Node, Node] | None = None

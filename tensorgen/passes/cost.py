@@ -82,7 +82,8 @@ def merge(out: float, every: Span, sums: bool, factors: int) -> float:
     spent += GATHERED.planned * every.gathered + MASKED.planned * every.masked
     if factors == 1 and every.gathered >= every.terms:
         return spent  # nothing is multiplied
-    if not sums or every.terms <= out:
+    read = every.terms <= out and not (every.gathered or every.scattered)
+    if read or not sums:
         return spent + ENTRY.planned * out * max(1, factors - 1)
     return spent + MULTIPLY_ADD.planned * every.terms + ENTRY.planned * out
 

@@ -21,6 +21,7 @@ ALLOWED = {
     # What one exponential makes, and how each is made of it.
     "arrays/bundle.py": {"SAME", "OPPOSITE"},
     "operators/helpers/shares.py": {"FORMS", "ALONE"},
+    "operators/helpers/kernels.py": {"_SHARES"},
     # What helpers make together, in the order in which they return it.
     "operators/helpers/special.py": {"BETWEEN"},
     # What is called like another function, which it is where that has a value.
