@@ -235,7 +235,7 @@ def _is_entry(one: Array, name: str, depth: int) -> bool:
     return isinstance(one.op, Variable) and one.op.name == name
 
 
-def arrays_of(names: Collection[str]) -> str:
+def kind_of_steps(names: Collection[str]) -> str:
     """What steps are that make arrays of these names: of tangents, or of adjoints."""
     if all(name.endswith("_dot") for name in names):
         return "tangent"

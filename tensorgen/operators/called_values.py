@@ -50,7 +50,7 @@ def call_derivative(graph: Graph, form: str, node: Node, derivative: Node) -> No
 
 
 def known_word(graph: Graph, node: Node) -> str | None:
-    """What is known by now of what a node is called; None where that says little."""
+    """What is known by now of what a node is called; None where nothing is."""
 
     def name_of(one: Node) -> str | None:
         name = one.name if isinstance(one, Input) else graph.names.get(one)
@@ -138,7 +138,7 @@ def _argument(graph: Graph, node: Node) -> Iterator[tuple[str, Node]]:
     match node:
         case Map(function=function, args=(Ref(node=arg),)) if name:
             if ELEMENTWISE[function].has("logistic"):
-                yield f"{name}_logit{'s' * bool(arg.order)}", _unsigned(arg)
+                yield f"{name}_logit{'s' * bool(arg.order)}", arg
             elif function_word(function) == "exp":
                 yield f"log_{name}", arg
             else:

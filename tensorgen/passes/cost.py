@@ -75,8 +75,9 @@ def exponential_of(node: Node) -> Hashable:
 def merge(out: float, every: Span, sums: bool, factors: int) -> float:
     """The cost of a product of `factors` over `every` value of all labels.
 
-    The result has `out` entries; `sums` says whether labels are summed: those that
-    deltas give values to say but where factors are read.
+    The result has `out` entries; `sums` says whether labels are summed. Where there
+    are no more terms than entries, deltas give them values: they say where factors are
+    read. What index arrays read is priced as sums are, lest it be read again.
     """
     spent = CALL.planned + SCATTERED.planned * every.scattered
     spent += GATHERED.planned * every.gathered + MASKED.planned * every.masked

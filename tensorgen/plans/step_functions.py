@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.arrays.block_bodies import called_by
-from tensorgen.arrays.step_functions import arrays_of, steps_apart
+from tensorgen.arrays.step_functions import kind_of_steps, steps_apart
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import every
 from tensorgen.errors import listed
@@ -42,7 +42,7 @@ def share_steps(
     def describe(
         formula: str, names: Sequence[str], backwards: bool
     ) -> tuple[str, str]:
-        name = unused(f"_{formula}_{arrays_of(names)}", taken)
+        name = unused(f"_{formula}_{kind_of_steps(names)}", taken)
         taken.add(name)
         steps = "from the last step to the first" if backwards else "step by step"
         return name, f"Compute {listed(names)} of `{formula}`, {steps}."

@@ -164,3 +164,13 @@ def test_an_argument_that_has_a_word_keeps_it() -> None:
     for line, made in own.items():
         body = f"\n    where: {line}\n    expr: {expr}\n    wrt: w\n"
         assert made in generate(INPUTS + "functions:\n  f:" + body)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("sigmoid(-(X @ w - 2*sinh(X @ w)))", "p_logits"), ("expm1(X @ w*z)", "log_p")],
+)
+def test_what_is_no_argument_is_not_called_so(text: str, name: str) -> None:
+    body = f"where: p = {text}\n    expr: sum(p*sin(p))\n    wrt: w\n"
+    found = generate(INPUTS + "functions:\n  f:\n    " + body)
+    assert not re.search(rf"\b{name} = (?!-)", found)
