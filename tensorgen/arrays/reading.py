@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from tensorgen.arrays.arrays import Array
-from tensorgen.arrays.operations import Add, Expand, Index, Multiply, Permute, Variable
+from tensorgen.arrays.operations import (
+    Add,
+    Concatenate,
+    Expand,
+    Index,
+    Multiply,
+    Permute,
+    Variable,
+)
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.templates import Level
 
@@ -26,6 +34,7 @@ WORD = 10
 """Characters of a name that is not an abbreviation, on the average."""
 
 _PRINTER = Printer("np")
+_ANY_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?![\w(=])")
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w{3,}(?![\w(=])")
 
 
@@ -40,6 +49,11 @@ def length(one: Array, words: bool = False) -> int:
 def _read(one: Array, words: bool) -> str:
     text = _PRINTER.text(one)
     return _NAME.sub("x" * WORD, text) if words else text
+
+
+def text_without_names(one: Array) -> str:
+    """An expression in which all names are one."""
+    return _ANY_NAME.sub("x", _PRINTER.text(one))
 
 
 def binding(one: Array) -> Level:
@@ -110,6 +124,10 @@ def _is_of_terms(one: Array, beside: int) -> bool:
         return len(one.args) <= MOST_TERMS and not any(
             is_long(x, ROW, words=True, nested=LONGEST) or _is_multiple(x)
             for x in one.args
+        )
+    if isinstance(one.op, Concatenate):
+        return len(one.args) <= MOST_TERMS and not any(
+            is_long(x, ROW, words=True, nested=LONGEST) for x in one.args
         )
     longest = max(one.args, key=lambda arg: length(arg, words=True), default=one)
     left = beside + length(longest, words=True) - length(one, words=True)

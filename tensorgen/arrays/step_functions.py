@@ -12,13 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tensorgen.arrays.arrays import Array, array, below, bound, replacing, variable
+from tensorgen.arrays.arrays import (
+    Array,
+    array,
+    below,
+    bound,
+    replacing,
+    rewriting,
+    variable,
+)
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.frugal import freed
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.object_operations import Called
-from tensorgen.arrays.operations import Add, Index, Variable
+from tensorgen.arrays.operations import Add, Index, Multiply, Variable
 from tensorgen.arrays.outline import rows_of
+from tensorgen.arrays.reading import text_without_names
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -34,13 +43,17 @@ from tensorgen.arrays.statements import (
 )
 from tensorgen.arrays.units import Units, called, named, renamed, returning, symbols
 from tensorgen.ir.dims import Dim
+from tensorgen.operators.word_shapes import without_derivative
 from tensorgen.prices.thresholds import LINES_SAVED
 
 Owner = tuple[str, str]
 """A formula, and a function of it."""
-Describe = Callable[[str, Sequence[str], bool], tuple[str, str]]
+Describe = Callable[[str, Sequence[str], Loop | None], tuple[str, str]]
 """What a function is called that makes arrays of some names for a formula, and a line
-about it; it may go backwards."""
+about it; it may go through a loop."""
+LEAST_ROWS, MOST_TAKEN, MOST_WORDS = 3, 5, 2
+"""The least lines of a function without a loop, what it takes at most, and the most
+words for what it makes."""
 
 
 @dataclass(frozen=True)
@@ -56,30 +69,40 @@ class _Steps:
     """The lines, whatever their own names are and those of what they read."""
 
     @property
-    def loop(self) -> Loop:
-        """The loop itself."""
-        return next(line for line in self.lines if isinstance(line, Loop))
+    def loop(self) -> Loop | None:
+        """The loop itself, if it is one."""
+        return next((line for line in self.lines if isinstance(line, Loop)), None)
+
+    def is_apart_from(self, places: Collection[int]) -> bool:
+        """Whether no statement of these places is among them."""
+        return {*self.places}.isdisjoint(places)
 
 
 def steps_apart(
-    codes: Mapping[Owner, Code], describe: Describe, inputs: Sequence[str]
+    codes: Mapping[Owner, Code],
+    describe: Describe,
+    inputs: Sequence[str],
+    words: Mapping[str, str] | None = None,
 ) -> dict[Owner, Code]:
     """Return those functions of a module that call others for steps of theirs.
 
     What these take of the `inputs` comes first, in their order. Functions of one
     formula go through the same steps for the same arrays in a function of their own.
+    So is made what has a name among the `words`, by what it is called as a function.
     """
     plain = {name: _kept(code) for name, code in codes.items()}
     alike: dict[tuple[Statement, ...], list[_Steps]] = {}
     for name, code in plain.items():
-        for steps in _steps(name, code):
+        for steps in _steps(name, code, words is not None):
             alike.setdefault(steps.key, []).append(steps)
     calls: dict[Owner, dict[int, Statement | None]] = {}
-    for several in alike.values():
-        times = len({(steps.owner[0], steps.read) for steps in several})
-        if sum(map(rows_of, several[0].lines)) * (times - 1) <= LINES_SAVED:
+    for found in sorted(alike.values(), key=_lines_saved, reverse=True):
+        several = [x for x in found if x.is_apart_from(calls.get(x.owner, ()))]
+        told = _told(several, words or {})
+        if not told or _lines_saved(several) <= LINES_SAVED:
             continue
-        for steps, call in _calls(several, plain, describe, inputs):
+        about = describe(several[0].owner[0], told, several[0].loop)
+        for steps, call in _calls(several, plain, about, inputs):
             own = calls.setdefault(steps.owner, {})
             own |= dict.fromkeys(steps.places)
             own[steps.places[-1]] = call
@@ -93,7 +116,7 @@ def _calling(before: Code, plain: Code, calls: Mapping[int, Statement | None]) -
     lines = (calls.get(k, line) for k, line in enumerate(plain.statements))
     found = replace(plain, statements=tuple(line for line in lines if line))
     freeing = any(isinstance(x, Release) for x in everything(before.statements))
-    return freed(found) if freeing else found
+    return freed(found) if freeing else returning(found)
 
 
 def _kept(code: Code) -> Code:
@@ -109,45 +132,88 @@ def _kept(code: Code) -> Code:
     return replace(code, statements=tuple(kept(code.statements)))
 
 
-def _steps(owner: Owner, code: Code) -> Iterator[_Steps]:
-    """Yield the loops over steps of a function, each with what it is about."""
+def _lines_saved(several: Sequence[_Steps]) -> int:
+    """How many lines fewer there are where a function stands for what is alike."""
+    times = len({(steps.owner[0], steps.read) for steps in several})
+    return sum(map(rows_of, several[0].lines)) * (times - 1) if several else 0
+
+
+def _told(several: Sequence[_Steps], words: Mapping[str, str]) -> tuple[str, ...]:
+    """What is made by what is alike: in loops the names, else what all of them are."""
+    if not several or several[0].loop:
+        return several[0].bound if several else ()
+    names = [words.get(x, x) for steps in several for x in steps.bound[-1:]]
+    plain = dict.fromkeys(without_derivative(x) for x in names)
+    told = tuple(x for x in plain if x in words.values())
+    return told if len(told) == len(plain) <= MOST_WORDS else ()
+
+
+def _steps(owner: Owner, code: Code, named: bool) -> Iterator[_Steps]:
+    """Yield the loops over steps of a function, each with what it is about.
+
+    Each name is as well, with what it alone is made of, if what is `named` is.
+    """
     units = Units.of(code)
     for unit, names in units.in_order() if units else ():
         assert units is not None
-        lines = tuple(code.statements[k] for k in units.units[unit])
-        loops = [line for line in everything(lines) if isinstance(line, Loop)]
-        if len(loops) == 1 and not (loops[0].width or loops[0].blocks):
-            yield _like(owner, units.units[unit], lines, names)
+        alone = frozenset({unit})
+        loops = _loops(units, alone)
+        if len(loops) == 1:
+            yield _like(owner, units, alone, names)
+        elif not loops and len(names) == 1 and named:
+            for cone in dict.fromkeys((units.cone(unit, code), alone)):
+                found = _like(owner, units, cone, names)
+                rows = sum(map(rows_of, found.lines))
+                few = len(found.read) <= MOST_TAKEN and rows >= LEAST_ROWS
+                if few and not _loops(units, cone):
+                    yield found
+
+
+def _loops(units: Units, own: Collection[int]) -> list[Loop]:
+    """The loops of some units."""
+    lines = everything([units.lines[k] for unit in own for k in units.units[unit]])
+    return [line for line in lines if isinstance(line, Loop)]
 
 
 def _like(
-    owner: Owner,
-    places: tuple[int, ...],
-    lines: tuple[Statement, ...],
-    names: tuple[str, ...],
+    owner: Owner, units: Units, own: Collection[int], names: tuple[str, ...]
 ) -> _Steps:
+    """Some units of a function that make what has some names."""
+    places = tuple(sorted(k for unit in own for k in units.units[unit]))
+    lines = tuple(units.lines[k] for k in places)
     inner = (x for line in everything(lines) for x, _ in bindings(line))
-    own = {x: f"%{k}" for k, x in enumerate(dict.fromkeys((*names, *inner)))}
+    numbers = {x: f"%{k}" for k, x in enumerate(dict.fromkeys((*names, *inner)))}
     known: dict[Array, Array] = {}
     read: dict[str, Array] = {}
-    for one in below([x for line in lines for x in operands(line)]):
+    ordered = rewriting(_in_order)
+    sorted_lines = [rebuilt(line, ordered) for line in lines]
+    for one in below([x for line in sorted_lines for x in operands(line)]):
         if not isinstance(one.op, Variable):
             continue
-        word = own.get(one.op.name)
+        word = numbers.get(one.op.name)
         if word is None:
             read.setdefault(one.op.name, one)
             word = f"?{[*read].index(one.op.name)}"
-        base = own.get(one.op.base, word) if one.op.base else one.op.base
+        base = numbers.get(one.op.base, word) if one.op.base else one.op.base
         known[one] = variable(word, one.dims, one.kind, base, one.op.boxed)
     change = replacing(known)
-    key = tuple(called(rebuilt(line, change), own) for line in lines)
+    key = tuple(called(rebuilt(line, change), numbers) for line in sorted_lines)
     return _Steps(owner, places, lines, names, tuple(read.values()), key)
+
+
+def _in_order(_: Array, one: Array) -> Array:
+    """A product with its factors in an order that no names tell."""
+    op = one.op
+    if not isinstance(op, Multiply):
+        return one
+    above, below = one.args[: op.above], one.args[op.above :]
+    return array(op, *sorted(above, key=text_without_names), *below)
 
 
 def _calls(
     several: Sequence[_Steps],
     codes: Mapping[Owner, Code],
-    describe: Describe,
+    about: tuple[str, str],
     inputs: Sequence[str],
 ) -> Iterator[tuple[_Steps, Statement]]:
     """Yield steps that are alike, each with the call that stands for it."""
@@ -171,10 +237,11 @@ def _calls(
     known = {
         s for x in arrays for dim in x.dims for s in dim.symbols if dim == Dim.symbol(s)
     }
+    loops = {x.name for x in everything(first.lines) if isinstance(x, Loop)}
     op = Called(
-        *describe(first.owner[0], made, first.loop.backwards),
+        *about,
         tuple(words[k] for k in takes),
-        tuple(sorted(symbols(code) - known - {first.loop.name})),
+        tuple(sorted(symbols(code) - known - loops)),
         Needs(code.statements, code.returns).dtype and not arrays,
         code,
         tuple(x.dims for x in outputs),
@@ -216,13 +283,16 @@ def _words(several: Sequence[_Steps]) -> list[str]:
 
 def _roles(steps: _Steps, name: str) -> Iterator[str]:
     """Yield what an array is to steps: where it comes in."""
-    last = "end" if steps.loop.backwards else "start"
-    for line in (*steps.lines, *steps.loop.body):
+    last = "end" if steps.loop and steps.loop.backwards else "start"
+    loop = steps.loop
+    if loop is None:
+        return
+    for line in (*steps.lines, *loop.body):
         if isinstance(line, Store) and isinstance(line.target.op, Variable):
             target = _name(line.target)
             if _is_entry(line.value, name, 0):
                 yield f"{target}_{last}"
-            elif isinstance(line.value.op, Add) and line in steps.loop.body:
+            elif isinstance(line.value.op, Add) and line in loop.body:
                 terms = zip(line.value.args, line.value.op.signs, strict=True)
                 if any(sign > 0 and _is_entry(x, name, 1) for x, sign in terms):
                     yield f"{target}_source"

@@ -109,6 +109,16 @@ class Units:
                 waiting += self.read(self.units[unit])
         return found
 
+    def cone(self, unit: int, whole: Code) -> frozenset[int]:
+        """A unit, and all units that it alone needs."""
+        found, returned = {unit}, named(whole.returns)
+        reads = {k: self.read(own) for k, own in enumerate(self.units)}
+        for k in reversed(range(len(self.units))):
+            users = {x for x, own in reads.items() if k in own and x != k}
+            if users and users <= found and returned.isdisjoint(self.bound(k)):
+                found.add(k)
+        return frozenset(found)
+
     def levels(self, needs: Sequence[set[int]]) -> list[set[int]]:
         """What several results need, by the first of them."""
         levels: list[set[int]] = [set() for _ in needs]

@@ -109,6 +109,16 @@ def is_derivative(word: str) -> bool:
     return any(word.startswith(a) and word.endswith(b) for a, _, b in forms)
 
 
+def without_derivative(word: str) -> str:
+    """What a value is called whose derivative has a word, or another one's number."""
+    for form in (ADJOINT, TANGENT, JACOBIAN):
+        before, _, after = form.partition("{}")
+        if word.startswith(before) and word.endswith(after):
+            word = word.removeprefix(before).removesuffix(after)
+    stem, _, number = word.rpartition("_")
+    return stem if number.isdecimal() else word
+
+
 def scaled(number: Fraction, word: str) -> str:
     """What a multiple of something that has a word is called."""
     return multiple(word, number) or f"scaled_{word}"

@@ -180,11 +180,16 @@ class ModuleBuilder:
                 group = name if planned.piece else planned.source.spec.name
                 own.setdefault(group, {})[name] = row
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
-        stepped = share_steps(own, self.backend, private)
+        stepped = share_steps(own, self.backend, private, self._user_words())
         for formula, made in own.items():
             given = self, formula, made, fixed, private, form
             found |= composed(*given, stepped.get(formula, Stepped()))
         return found
+
+    def _user_words(self) -> dict[str, str]:
+        """What the user's names call, and the definitions that this is a call of."""
+        told = self.graph.suggestions
+        return {name: told.get(x, name) for x, name in self.graph.names.items()}
 
     def function(
         self, planned: PlannedFunction, along: Collection[Dim] = ()

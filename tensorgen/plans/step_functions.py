@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tensorgen.arrays.block_bodies import called_by
+from tensorgen.arrays.statements import Loop
 from tensorgen.arrays.step_functions import kind_of_steps, steps_apart
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import every
@@ -25,12 +26,16 @@ class Stepped:
 
 
 def share_steps(
-    formulas: Mapping[str, Mapping[str, Made]], backend: Backend, taken: set[str]
+    formulas: Mapping[str, Mapping[str, Made]],
+    backend: Backend,
+    taken: set[str],
+    words: Mapping[str, str],
 ) -> dict[str, Stepped]:
     """Return those functions of all formulas that call others for steps of theirs.
 
     Each is `made` by itself, and is rewritten. What is `taken` are private functions,
-    these among them then. Those that have several forms stay as they are.
+    these among them then. Those that have several forms stay as they are. `words` are
+    the user's names, and what each calls as a function.
     """
     whole = {
         (formula, name): own
@@ -40,19 +45,28 @@ def share_steps(
     }
 
     def describe(
-        formula: str, names: Sequence[str], backwards: bool
+        formula: str, names: Sequence[str], loop: Loop | None
     ) -> tuple[str, str]:
-        name = unused(f"_{formula}_{kind_of_steps(names)}", taken)
-        taken.add(name)
-        steps = "from the last step to the first" if backwards else "step by step"
-        return name, f"Compute {listed(names)} of `{formula}`, {steps}."
+        if loop:
+            name = f"_{formula}_{kind_of_steps(names)}"
+            way = (
+                "from the last step to the first" if loop.backwards else "step by step"
+            )
+            told = f"Compute {listed(names)} of `{formula}`, {way}."
+        else:
+            name = f"_{'_or_'.join(names)}"
+            told = f"Compute {' or '.join(f'`{x}`' for x in names)}."
+        taken.add(name := unused(name, taken))
+        return name, told
 
     inputs = dict.fromkeys(
         p.name for own in whole.values() for p in every(own.planned.parameters)
     )
     codes = {key: own.codes[0] for key, own in whole.items()}
     found: dict[str, dict[str, Made]] = {}
-    for key, code in steps_apart(codes, describe, [*inputs]).items():
+    for key, code in steps_apart(
+        codes, describe, [*inputs], None if backend.fuses else words
+    ).items():
         formula, name = key
         found.setdefault(formula, {})[name] = rewritten(whole[key], code, backend)
     calls = {
