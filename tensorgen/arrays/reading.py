@@ -112,10 +112,14 @@ def is_laid_out(one: Array) -> bool:
     """Whether an expression reads well in several lines: as terms, a line each.
 
     They may stand in an expression that is short but for them. What has room in a line
-    of its own is one.
+    of its own is one. So are the parts of what is put together.
     """
-    has_room = not is_long(one, ROW, words=True, nested=LONGEST)
-    return has_room or _is_of_terms(one, LONGEST_BESIDE)
+    if not is_long(one, ROW, words=True, nested=LONGEST):
+        return True
+    if isinstance(one.op, Concatenate):
+        long = any(is_long(x, words=True, nested=LONGEST) for x in one.args)
+        return len(one.args) <= MOST_TERMS and not long
+    return _is_of_terms(one, LONGEST_BESIDE)
 
 
 def _is_of_terms(one: Array, beside: int) -> bool:
@@ -124,10 +128,6 @@ def _is_of_terms(one: Array, beside: int) -> bool:
         return len(one.args) <= MOST_TERMS and not any(
             is_long(x, ROW, words=True, nested=LONGEST) or _is_multiple(x)
             for x in one.args
-        )
-    if isinstance(one.op, Concatenate):
-        return len(one.args) <= MOST_TERMS and not any(
-            is_long(x, ROW, words=True, nested=LONGEST) for x in one.args
         )
     longest = max(one.args, key=lambda arg: length(arg, words=True), default=one)
     left = beside + length(longest, words=True) - length(one, words=True)

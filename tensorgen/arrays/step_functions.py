@@ -158,6 +158,8 @@ def _steps(owner: Owner, code: Code, named: bool) -> Iterator[_Steps]:
         assert units is not None
         alone = frozenset({unit})
         loops = _loops(units, alone)
+        if any(loop.width or loop.blocks for loop in loops):
+            continue
         if len(loops) == 1:
             yield _like(owner, units, alone, names)
         elif not loops and len(names) == 1 and named:
@@ -232,7 +234,6 @@ def _calls(
         str(_name(one)): word for one, word in zip(first.read, words, strict=True)
     }
     code = renamed(code, {x: word for x, word in change.items() if x != word})
-    made = [first.bound[k] for k in wanted]
     arrays = [x for x in first.read if x.order and x.kind == "float"]
     known = {
         s for x in arrays for dim in x.dims for s in dim.symbols if dim == Dim.symbol(s)

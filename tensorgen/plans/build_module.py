@@ -180,7 +180,8 @@ class ModuleBuilder:
                 group = name if planned.piece else planned.source.spec.name
                 own.setdefault(group, {})[name] = row
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
-        stepped = share_steps(own, self.backend, private, self._user_words())
+        words = {} if form else self._user_words()
+        stepped = share_steps(own, self.backend, private, words)
         for formula, made in own.items():
             given = self, formula, made, fixed, private, form
             found |= composed(*given, stepped.get(formula, Stepped()))
