@@ -8,7 +8,7 @@ leaves the fewest lines is taken.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -67,6 +67,7 @@ def outlined(
     inputs: Sequence[str],
     built: Mapping[str, int] = MappingProxyType({}),
     fixed: Collection[str] = (),
+    besides: Callable[[Outline], int] = lambda _: 0,
 ) -> Made | None:
     """Take code apart, and say which functions are better made of its pieces.
 
@@ -76,7 +77,8 @@ def outlined(
     would take longer. What pieces take of the `inputs` comes first, in their order.
     What is `built` of a result's arrays, in so many lines, is built by a piece, or by
     the one function that returns it. Names that are `fixed` are what they are, others
-    need no numbers in a shorter function.
+    need no numbers in a shorter function. Of an outline, so many lines are saved
+    `besides`.
     """
     ends = [x for x in whole.statements if isinstance(x, Release)]
     freed = frozenset(name for end in ends for name in end.names)
@@ -85,7 +87,7 @@ def outlined(
     forms = None
     if cut is not None:
         forms = Forms(cut, whole, places, freed, frozenset(fixed))
-    task = _Task(asked, sizes, inputs, built)
+    task = _Task(asked, sizes, inputs, built, besides)
     plain = task.best(forms, {})
     within = task.within(plain)
     best = task.best(forms, within)
@@ -116,6 +118,7 @@ class _Task:
     sizes: Mapping[str, int]
     inputs: Sequence[str]
     built: Mapping[str, int]
+    besides: Callable[[Outline], int]
 
     def best(self, forms: Forms | None, within: Mapping[str, str]) -> _Way | None:
         """The way that leaves the fewest lines of what is not `within` others.
@@ -137,7 +140,10 @@ class _Task:
         before = self.lines_before(best.fitting)
         # With what is within others, that is a smaller share of what there was.
         most = before if within else SHARE_OF_LINES * before
-        if before - best.lines < LINES_SAVED or best.lines > most:
+        lines = best.lines
+        if before - lines < LINES_SAVED or lines > most:
+            lines -= self.besides(best.outline)
+        if before - lines < LINES_SAVED or lines > most:
             return None
         slow = (not self.is_as_good(x, y, best) for x, y in within.items())
         return None if any(slow) else best

@@ -10,7 +10,7 @@ from tensorgen.arrays.bundle import alone
 from tensorgen.arrays.code import Code, changed_by
 from tensorgen.arrays.memory import memory
 from tensorgen.arrays.needs import Needs
-from tensorgen.arrays.operations import Index, Multiply, Power, Variable
+from tensorgen.arrays.operations import Add, Index, Multiply, Number, Power, Variable
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -68,15 +68,17 @@ class Units:
                 of = {x: first if own == other else own for x, own in of.items()}
             units[first].append(k)
             of |= dict.fromkeys(bound, first)
-        returned = named(code.returns)
-        free = {
-            of[line.name]
-            for line in lines
-            if isinstance(line, Let) and line.name not in returned
-            if _shows(line.value, inputs)
-            or (line.name not in fixed and _is_cheap(line.value, inputs))
-            if len(units[of[line.name]]) == 1
-        }
+        returned, known = named(code.returns), {*inputs}
+        free: set[int] = set()
+        for line in lines:
+            if not isinstance(line, Let) or line.name in returned:
+                continue
+            shows, alone = _shows(line.value, known), len(units[of[line.name]]) == 1
+            cheap = line.name not in fixed and _is_cheap(line.value, known)
+            if alone and (shows or cheap):
+                free.add(of[line.name])
+            if alone and shows:
+                known.add(line.name)
         cut = tuple(tuple(sorted(own)) for own in units)
         found = Units(lines, cut, of, frozenset(free))
         return found if found.is_settled() else None
@@ -140,7 +142,11 @@ class Units:
     def statements(self, units: Iterable[int]) -> tuple[Statement, ...]:
         """The statements of some units, in order, and the entries that they read."""
         own = {k for unit in units for k in self.units[unit]}
-        own |= {k for unit in self.free & self.read(own) for k in self.units[unit]}
+        while (
+            fresh := {k for u in self.free & self.read(own) for k in self.units[u]}
+            - own
+        ):
+            own |= fresh
         return tuple(self.lines[k] for k in sorted(own))
 
     def outputs(self, level: set[int], whole: Code) -> tuple[str, ...]:
@@ -233,13 +239,15 @@ def _shows(value: Array, inputs: Collection[str]) -> bool:
 
 
 def _is_cheap(value: Array, inputs: Collection[str]) -> bool:
-    """Whether a value is a square of an input, or a product of numbers among them.
+    """Whether a value is a square of an input, or of numbers among them a sum or product.
 
     That is as soon computed again as handed over.
     """
-    op, leaves = value.op, [arg.op for arg in value.args]
+    op, leaves = value.op, [
+        arg.op for arg in value.args if not isinstance(arg.op, Number)
+    ]
     square = isinstance(op, Power) and op.exponent == 2
-    return (square or (isinstance(op, Multiply) and not value.dims)) and all(
+    return (square or (isinstance(op, Add | Multiply) and not value.dims)) and all(
         isinstance(leaf, Variable) and leaf.name in inputs for leaf in leaves
     )
 

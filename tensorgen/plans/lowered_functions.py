@@ -10,7 +10,7 @@ from tensorgen.arrays.code import Code
 from tensorgen.arrays.forms import Places
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.written import Written
-from tensorgen.calculus.kinds import GRADIENT, HESSIAN, JACOBIAN, VALUE, Kind
+from tensorgen.calculus.kinds import GRADIENT, HESSIAN, JACOBIAN, JVP, VALUE, VJP, Kind
 from tensorgen.emit import returned
 from tensorgen.emit.interface import Choice, Function, Holder, Parameter
 from tensorgen.ir.dims import Dim
@@ -24,6 +24,8 @@ SHARED = {
     GRADIENT.name: ("grad", "gradient"),
     JACOBIAN.name: ("jac", "Jacobian"),
     HESSIAN.name: ("hess", "Hessian"),
+    JVP.name: ("jvp", "tangent"),
+    VJP.name: ("vjp", "cotangent"),
 }
 """The kinds that functions share, as names say them and as words."""
 
@@ -65,7 +67,7 @@ class Made:
     def kinds(self) -> dict[str, Kind]:
         """The kinds of what it returns."""
         kind = self.planned.kind
-        return dict(zip(self.words, kind.beside or (kind,), strict=True))
+        return dict(zip(self.words, kind.plain_parts, strict=True))
 
     @property
     def own(self) -> str:
@@ -181,7 +183,7 @@ def fullest(made: Iterable[Made]) -> Made | None:
 
 
 def _words(kind: Kind) -> list[str]:
-    names = [part.name for part in (kind.beside or (kind,))]
+    names = [part.name for part in kind.plain_parts]
     shared = all(name in SHARED for name in names)
     return [SHARED[name][0] for name in names] if shared else []
 

@@ -10,17 +10,17 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tensorgen.arrays.arrays import Array, below
+from tensorgen.arrays.arrays import Array, below, bound
 from tensorgen.arrays.choose_outline import Asked, outlined
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cost_line import cost_line, held
 from tensorgen.arrays.object_operations import ASKED
 from tensorgen.arrays.operations import Variable
-from tensorgen.arrays.outline import Outline, Piece, is_brief
+from tensorgen.arrays.outline import Outline, Piece, is_brief, lines_of
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
 from tensorgen.arrays.repeats import recalled
-from tensorgen.arrays.statements import Release, bound_names, operands
+from tensorgen.arrays.statements import Let, Release, Statement, bound_names, operands
 from tensorgen.arrays.units import returning, symbols, takes, variables_of
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import camel
@@ -60,7 +60,17 @@ def share_code(
     }
     whole, places = most.whole
     inputs = [p.name for p in every(most.planned.parameters)]
-    found = outlined(whole, places, asked, sizes, inputs, most.built, fixed)
+    others = [x.codes[0] for name, x in made.items() if name not in own]
+
+    def besides(outline: Outline) -> int:
+        """How many lines fewer those functions have that repeat its pieces."""
+        found = ((code, _recalled(outline, code, sizes)) for code in others)
+        return sum(
+            lines_of([code]) - lines_of([rest]) - len(pieces)
+            for code, (pieces, rest) in found
+        )
+
+    found = outlined(whole, places, asked, sizes, inputs, most.built, fixed, besides)
     if found is None:
         return {}
     changed: dict[str, Function] = {}
@@ -102,21 +112,60 @@ def _callers(
 ) -> dict[str, Function]:
     """Other functions that repeat what is shared, such as products with a Hessian."""
     found: dict[str, Function] = {}
-    first = next((p for p in writer.outline.pieces if p.shared), None)
     for name, own in made.items():
-        if first is None or name in changed or len(own.forms) > 1:
+        if name in changed or len(own.forms) > 1:
             continue
-        rest = recalled(first, own.codes[0], sizes)
-        if rest:
+        pieces, rest = _recalled(writer.outline, own.codes[0], sizes)
+        if not pieces:
+            continue
+        lines: list[Statement] = []
+        for piece in pieces.values():
             # What the piece does not hand out is gone when it has returned.
-            local = {*bound_names(first.code.statements)}
-            end = Release(tuple(sorted(local.difference(first.outputs))))
-            whole = Code((*first.code.statements, end, *rest.statements), rest.returns)
-            body = replace(own.function.body, holds=held(whole, sizes))
-            cost = _cost(own.forms[0], whole, sizes)
-            function = replace(own.function, cost=cost, body=body)
-            found[name] = writer.calling(function, first, rest)
+            local = {*bound_names(piece.code.statements)}
+            end = Release(tuple(sorted(local.difference(piece.outputs))))
+            lines += [*piece.code.statements, end]
+        whole = Code((*lines, *rest.statements), rest.returns)
+        body = replace(own.function.body, holds=held(whole, sizes))
+        cost = _cost(own.forms[0], whole, sizes)
+        function = replace(own.function, cost=cost, body=body)
+        found[name] = writer.calling(function, pieces, rest)
     return found
+
+
+def _recalled(
+    outline: Outline, code: Code, sizes: Mapping[str, int]
+) -> tuple[dict[Piece, Piece], Code]:
+    """The pieces that other code repeats, as these are called there, and the rest."""
+    pieces: dict[Piece, Piece] = {}
+    waiting = {x for piece in outline.pieces for x in piece.given}
+    for piece in outline.pieces:
+        named = piece if piece.shared else _named(piece, code)
+        if named is None or not waiting.isdisjoint(piece.takes):
+            continue
+        rest = recalled(named, code, sizes)
+        if rest is not None:
+            pieces[piece] = named
+            waiting -= {*piece.given}
+            code = rest
+    return pieces, code
+
+
+def _named(piece: Piece, code: Code) -> Piece | None:
+    """A piece that makes one array, which has the name that it has in other code.
+
+    None where that is no result of the code, or more than an array is made.
+    """
+    forms, returns = piece.forms, piece.code.returns
+    if len(forms) > 1 or len(returns) > 1 or not code.returns:
+        return None
+    (value,), first = returns, code.returns[0]
+    if not isinstance(first.op, Variable) or first.dims != value.dims:
+        return None
+    name = first.op.name
+    if name in {*bound_names(piece.code.statements)}:
+        return None
+    lines = (*piece.code.statements, Let(name, value))
+    return replace(piece, code=Code(lines, (bound(name, value),)), outputs=(name,))
 
 
 @dataclass(frozen=True)
@@ -318,14 +367,20 @@ class _Writer:
         names = [self.most.name_of(result)] if result and many == 1 else []
         return written(code, backend.alias, backend.fuses, names, kept)
 
-    def calling(self, function: Function, piece: Piece, rest: Code) -> Function:
-        """A function that calls a piece and does the rest itself."""
-        own, text = self.private(piece), self._written(rest)
+    def calling(
+        self, function: Function, pieces: Mapping[Piece, Piece], rest: Code
+    ) -> Function:
+        """A function that calls pieces, by what it calls them, and does the rest."""
+        calls, text = {piece: self.private(piece) for piece in pieces}, self._written(
+            rest
+        )
+        read = {*takes(rest), *symbols(rest)}
+        read |= {x for own in calls.values() for x in own.takes}
         lines = [
-            f"{_bound(piece, {*takes(rest), *symbols(rest)})} = {own.called()}",
-            *text.lines,
+            f"{_bound(pieces[x], read)} = {own.called()}" for x, own in calls.items()
         ]
-        return _builds(self._over(function, lines, text.returns, [text], {piece: own}))
+        lines += text.lines
+        return _builds(self._over(function, lines, text.returns, [text], calls))
 
     def _over(
         self,
