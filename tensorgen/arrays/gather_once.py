@@ -4,8 +4,8 @@
     np.add.at(grad, b, u * d_a + v * d_a)
 
 A product reads what it multiplies wherever that stands, and knows of no other; to read
-a number from anywhere takes as long as several products. So it is with copies that lie
-along their rows (`straighten.py`).
+a number from anywhere takes as long as several products. So it is with running sums,
+and with copies that lie along their rows (`straighten.py`).
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ from dataclasses import replace
 from tensorgen.arrays.arrays import Array, below, bound, replacing
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.memory import changing, memory
-from tensorgen.arrays.operations import Index, Permute, Variable
+from tensorgen.arrays.operations import Accumulate, Index, Permute, Variable
 from tensorgen.arrays.statements import Let, Statement, operands, rebuilt
 
 
 def gathered_once(code: Code, again: Callable[[str], str]) -> Code:
-    """Return code that has names for what index arrays read of an array repeatedly."""
-    return had_once(code, again, is_gathered)
+    """Return code that has names for what takes long of an array and stands repeatedly:
+    what index arrays read of it, and its running sums."""
+    return had_once(code, again, _takes_long)
+
+
+def _takes_long(one: Array) -> bool:
+    return isinstance(one.op, Accumulate) or is_gathered(one)
 
 
 def is_gathered(one: Array) -> bool:
@@ -111,5 +116,7 @@ def _are_steady(arrays: tuple[Array, ...], moving: set[str]) -> bool:
 
 
 def _whole(one: Array) -> Array:
-    """The array whose axes are turned."""
-    return one.args[0] if isinstance(one.op, Permute) else one
+    """The array whose axes are turned, or which is read in slices."""
+    if isinstance(one.op, Permute) or (isinstance(one.op, Index) and one.op.is_basic):
+        return one.args[0]
+    return one

@@ -37,6 +37,7 @@ from tensorgen.passes.order.flatten_products import (
     has_large_sums,
 )
 from tensorgen.passes.order.fuse_elementwise import fuse_elementwise
+from tensorgen.passes.order.nest_bounds import nest_bounds
 from tensorgen.passes.order.order_contractions import order_contractions
 from tensorgen.passes.readings.take_entries import take_entries
 from tensorgen.passes.readings.whole_keys import whole_keys
@@ -307,6 +308,13 @@ PASSES = (
         run=_each(scatter_sums),
         when=lambda context, plan: context.cross_country,
         steps=STEPS_TO_SHARE,
+    ),
+    Pass(
+        "nest_bounds",
+        law="sum_i v[i] * [j <= i] * [k <= i] = s[max(j, k)], s[m] = sum_i v[i] * [m <= i]",
+        needs="n-ary products, whose bounds are all there",
+        ends="each sum has a bound less",
+        run=_each(nest_bounds),
     ),
     Pass(
         "order_contractions",

@@ -15,6 +15,7 @@ import pytest
 from tensorgen.errors import Source, SpecError
 from tensorgen.passes import optimise
 from tensorgen.pipeline import compile_spec
+from tests.passes.order.walks import WALK
 from tests.passes.witnesses import (
     CHAIN,
     CLIPPED,
@@ -38,6 +39,7 @@ CASES = (
     ("take_entries", DIAGONAL, "f", FLOPS, 2, 3),
     ("flatten_parts", COLUMNS, "f_hess", NUMBERS, 2, 3),
     ("select_entries", MESH, "f_grad", NUMBERS, 1, 2),
+    ("nest_bounds", WALK, "f_hess", FLOPS, 2, 3),
     ("apply_inverses", CHAIN, "f_grad", FLOPS, 1, 2),
     ("apply_inverses", CHAIN, "f_grad", NUMBERS, 1, 2),
 )

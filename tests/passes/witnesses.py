@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.passes.order.walks import WALK
 from tests.structure.small_blocks import BARS, DOSES
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -49,12 +50,8 @@ functions:
 TUNED = """
 dims: {m: 50, n: 10, k: 30}
 inputs: {X: [m, n], y: [m], Z: [k, n], z: [k], lam: scalar}
-functions:
-  f:
-    where: w = solve(X.T @ X + exp(lam)*eye(n), X.T @ y)
-    expr: norm(Z @ w - z)**2
-    wrt: lam
-    emit: [hessian]
+definitions: w = solve(X.T @ X + exp(lam)*eye(n), X.T @ y)
+functions: {f: {expr: norm(Z @ w - z)**2, wrt: lam, emit: [hessian]}}
 """
 SPREAD = """
 inputs: {a: [m], b: [m], c: [n], d: [m], e: [m]}
@@ -407,6 +404,7 @@ PASSES = (
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
     ("pair_transposes", HESSIAN),
     ("scatter_sums", GRID),
+    ("nest_bounds", WALK),
     ("order_contractions", LIKELIHOOD),
     ("apply_inverses", CHAIN),
     ("share_products", (EXAMPLES / "tanh_network.yaml").read_text("utf-8")),

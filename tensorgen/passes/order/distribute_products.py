@@ -67,13 +67,16 @@ def _lightens(known: Round, node: Product, factor: Sum) -> bool:
     """Whether a product moves into a sum: one of deltas, or of broadcasts.
 
     Must not fire on sums of plain arrays, which are cheaper added first, nor on
-    a difference of arguments, which has more digits than that of their products.
+    a difference of arguments, which has more digits than that of their products, nor
+    on one that is squared.
     """
     if len(factor.terms) > DISTRIBUTED_TERMS:
         return False
     if known.effort.terms > DISTRIBUTED_TERMS_IN_ALL:
         return False
     if is_sparse(factor):  # a name that it may have is no reason to form it
+        if _is_squared(node, factor):
+            return False
         if len(node.factors) == 1 and factor in known.named:
             return False  # entries of what is there
         return len(node.factors) > 1 or bool(node.inner)
@@ -83,6 +86,16 @@ def _lightens(known: Round, node: Product, factor: Sum) -> bool:
         return True
     grown = bool(node.inner) and grows(factor, known.context.cost)
     return grown and not compares(factor)
+
+
+def _is_squared(node: Product, factor: Sum) -> bool:
+    """Whether squares of a sum are added up in which entries are added to others.
+
+    That is a distance, and `(a - b)**2` has digits that `a**2 + b**2 - 2*a*b` has not.
+    """
+    uses = [ref for ref in node.factors if ref.node is factor]
+    overlap = not all(is_sparse(term.node) for term in factor.terms)
+    return overlap and len({*uses}) < len(uses)
 
 
 def _is_of_reshaped_deltas(term: Term) -> bool:
