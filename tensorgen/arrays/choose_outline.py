@@ -134,19 +134,26 @@ class _Task:
         if len(ways[0].fitting) < len(names) and apart.levels != joined:
             ways.append(self.way(apart, names))
         # Of what is made of pieces and of what stays as it is.
-        best = min(ways, key=lambda way: way.lines - self.lines_before(way.fitting))
+        best = min(ways, key=self.lines_more)
+        if forms.cut.sums:
+            freer = replace(forms.cut, free=forms.cut.free | forms.cut.sums)
+            way = self.way(replace(forms, cut=freer), names)
+            if self.lines_more(best) - self.lines_more(way) >= LINES_SAVED:
+                best = way
         if len(best.fitting) < 2 or names[0] not in best.fitting:
             return None
         before = self.lines_before(best.fitting)
         # With what is within others, that is a smaller share of what there was.
         most = before if within else SHARE_OF_LINES * before
-        lines = best.lines
-        if before - lines < LINES_SAVED or lines > most:
-            lines -= self.besides(best.outline)
+        lines = before + self.lines_more(best)
         if before - lines < LINES_SAVED or lines > most:
             return None
         slow = (not self.is_as_good(x, y, best) for x, y in within.items())
         return None if any(slow) else best
+
+    def lines_more(self, way: _Way) -> int:
+        """How many lines a way leaves more than there were: less than none, mostly."""
+        return way.lines - self.lines_before(way.fitting) - self.besides(way.outline)
 
     def within(self, plain: _Way | None) -> dict[str, str]:
         """The functions that others return as well, with these.

@@ -38,6 +38,8 @@ class Units:
     """The unit that each name belongs to."""
     free: frozenset[int] = frozenset()
     """The units of entries of inputs or little more, made wherever they are read."""
+    sums: frozenset[int] = frozenset()
+    """The units of sums of numbers among the inputs, which may be `free` as well."""
 
     @staticmethod
     def of(
@@ -69,7 +71,7 @@ class Units:
             units[first].append(k)
             of |= dict.fromkeys(bound, first)
         returned, known = named(code.returns), {*inputs}
-        free: set[int] = set()
+        free, sums = set[int](), set[int]()
         for line in lines:
             if not isinstance(line, Let) or line.name in returned:
                 continue
@@ -77,10 +79,12 @@ class Units:
             cheap = line.name not in fixed and _is_cheap(line.value, known)
             if alone and (shows or cheap):
                 free.add(of[line.name])
+            elif alone and line.name not in fixed and _is_sum(line.value, known):
+                sums.add(of[line.name])
             if alone and shows:
                 known.add(line.name)
         cut = tuple(tuple(sorted(own)) for own in units)
-        found = Units(lines, cut, of, frozenset(free))
+        found = Units(lines, cut, of, frozenset(free), frozenset(sums))
         return found if found.is_settled() else None
 
     def is_settled(self) -> bool:
@@ -238,16 +242,24 @@ def _shows(value: Array, inputs: Collection[str]) -> bool:
     return isinstance(whole, Variable) and whole.name in inputs
 
 
+def _is_sum(value: Array, inputs: Collection[str]) -> bool:
+    """Whether a value is a sum of numbers, given or among the inputs."""
+    leaves = [arg.op for arg in value.args if not isinstance(arg.op, Number)]
+    return (
+        isinstance(value.op, Add)
+        and not value.dims
+        and all(isinstance(op, Variable) and op.name in inputs for op in leaves)
+    )
+
+
 def _is_cheap(value: Array, inputs: Collection[str]) -> bool:
-    """Whether a value is a square of an input, or of numbers among them a sum or product.
+    """Whether a value is a square of an input, or a product of numbers among them.
 
     That is as soon computed again as handed over.
     """
-    op, leaves = value.op, [
-        arg.op for arg in value.args if not isinstance(arg.op, Number)
-    ]
+    op, leaves = value.op, [arg.op for arg in value.args]
     square = isinstance(op, Power) and op.exponent == 2
-    return (square or (isinstance(op, Add | Multiply) and not value.dims)) and all(
+    return (square or (isinstance(op, Multiply) and not value.dims)) and all(
         isinstance(leaf, Variable) and leaf.name in inputs for leaf in leaves
     )
 

@@ -311,7 +311,7 @@ PASSES = (
     ),
     Pass(
         "nest_bounds",
-        law="sum_i v[i] * [j <= i] * [k <= i] = s[max(j, k)], s[m] = sum_i v[i] * [m <= i]",
+        law="sum_i v[i] * [j <= i] * [k <= i] = s[max(j, k)], s being running sums",
         needs="n-ary products, whose bounds are all there",
         ends="each sum has a bound less",
         run=_each(nest_bounds),

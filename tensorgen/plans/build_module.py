@@ -182,9 +182,21 @@ class ModuleBuilder:
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
         words = {} if form else self._user_words()
         stepped = share_steps(own, self.backend, private, words)
-        for formula, made in own.items():
-            given = self, formula, made, fixed, private, form
-            found |= composed(*given, stepped.get(formula, Stepped()))
+
+        def compose(
+            formula: str, steps: Stepped, taken: set[str]
+        ) -> dict[str, Function]:
+            return composed(self, formula, own[formula], fixed, taken, form, steps)
+
+        defined, times = self.defined, Counter[str]()
+        for formula, steps in stepped.items():
+            if steps.shared:
+                made = compose(formula, steps, {*private}).values()
+                times.update({x.name for function in made for x in function.calls})
+        self.defined = defined
+        for formula in own:
+            steps = stepped.get(formula, Stepped()).of_several(times)
+            found |= compose(formula, steps, private)
         return found
 
     def _user_words(self) -> dict[str, str]:

@@ -74,7 +74,9 @@ def composed(
     if stepped.made:
         names = {*taken}
         called = _shared(builder, formula, {**made, **stepped.made}, fixed, names, form)
-        if lines_of(called.values(), stepped.shared) <= lines_of(found.values()):
+        # What the user named is worth a line.
+        lines = lines_of(called.values(), stepped.shared) - len(stepped.named)
+        if lines < lines_of(found.values()):
             found, private = called, names
     builder.defined = builder.defined.besides(taken)
     calling = _calling(builder, made)

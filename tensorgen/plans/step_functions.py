@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 
 from tensorgen.arrays.block_bodies import called_by
 from tensorgen.arrays.statements import Loop
@@ -19,10 +19,18 @@ from tensorgen.spec.names import unused
 
 @dataclass(frozen=True)
 class Stepped:
-    """Functions of a formula that call others for steps, which formulas may share."""
+    """Functions of a formula that call others for steps, which formulas may share.
+
+    Those that are `named` make what the user has named.
+    """
 
     made: Mapping[str, Made] = field(default_factory=dict)
-    shared: frozenset[str] = frozenset()
+    shared: Set[str] = frozenset()
+    named: Set[str] = frozenset()
+
+    def of_several(self, times: Mapping[str, int]) -> Stepped:
+        """The same where so many formulas call each function."""
+        return replace(self, shared={x for x in self.shared if times[x] > 1})
 
 
 def share_steps(
@@ -57,8 +65,11 @@ def share_steps(
             name = f"_{'_or_'.join(names)}"
             told = f"Compute {' or '.join(f'`{x}`' for x in names)}."
         taken.add(name := unused(name, taken))
+        if not loop:
+            named.add(name)
         return name, told
 
+    named = set[str]()
     inputs = dict.fromkeys(
         p.name for own in whole.values() for p in every(own.planned.parameters)
     )
@@ -75,4 +86,7 @@ def share_steps(
     }
     times = Counter(name for names in calls.values() for name in names)
     shared = frozenset(name for name, users in times.items() if users > 1)
-    return {formula: Stepped(made, shared) for formula, made in found.items()}
+    return {
+        formula: Stepped(made, shared, frozenset(calls[formula] & named))
+        for formula, made in found.items()
+    }
