@@ -63,6 +63,7 @@ class Ranges(Facts):
             return None
         # Only now: what others take their ranges from does not depend on conditions.
         known = {index: self._narrowed(index, known[index]) for index in known}
+        known |= {index: self._widened(index, known) for index in known}
         return known if self.verified(known, faults) else None
 
     # The rules
@@ -181,6 +182,26 @@ class Ranges(Facts):
             if (high - low).is_nonnegative():
                 interval = Interval(low, high)
         return interval
+
+    def _widened(self, index: Index, known: Known) -> Interval:
+        """The interval of an index, as far as axes go where others bound it.
+
+        Bounds by others are conditions: `j=range(i + 1, n)` reads `x[j]` whole, as
+        `where(i < j, ...)` does, and not but for its first entry.
+        """
+        low, high = known[index]
+        if not self.dependent(index) or index in self.strided:
+            return known[index]
+        before, after = list[int](), list[int]()
+        for limit in (x for position in self.positions for x in position.limits):
+            scale = limit.coefficient(index)
+            end = self.least(limit.without(index), known) if scale else Dim()
+            end += (low if scale > 0 else high - 1) * scale
+            room = floor_divided(end, abs(scale)) if scale else None
+            if scale:
+                own = before if scale > 0 else after
+                own.append((room.constant or 0) if room is not None else 0)
+        return Interval(low - min(before, default=0), high + min(after, default=0))
 
     def _unsolved(self, open_: list[Index], faults: Faults) -> None:
         """Report indices that no rule reaches, together where they meet."""

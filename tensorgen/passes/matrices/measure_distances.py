@@ -266,8 +266,15 @@ def _differences(node: Product) -> Iterator[_Difference]:
         if one is None or one.entry in tied or not paired.isdisjoint(one.rows):
             continue
         found = one._replace(others=(*rest, *one.others * power), power=power)
-        if found.is_table(node.sizes):
+        if found.is_table(node.sizes) and not _is_beside_another(found):
             yield found
+
+
+def _is_beside_another(one: _Difference) -> bool:
+    """Whether other entries of the same differences are a factor, in a table anyway."""
+    others = (_difference(ref) for ref in one.others)
+    pairs = ({*other.rows} for other in others if other is not None)
+    return one.power == 1 and {*one.rows} in pairs
 
 
 def _base(ref: Ref) -> Ref | None:
