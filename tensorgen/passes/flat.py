@@ -1,12 +1,12 @@
 """What a node is with products of products opened, and sums of sums.
 
 Nodes of one flat pattern have equal values, however their factors are grouped: up to
-the order of axes, and products up to a number.
+the order of axes, and to a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tensorgen.ir.graph import Graph
@@ -50,7 +50,8 @@ def _counted(node: Node) -> int:
         case Product(factors=factors, constraints=constraints):
             return len(constraints) + sum(flat_number(ref.node) for ref in factors)
         case Sum(terms=terms):
-            return sum(_of_term(x.node, x.coefficient) for x in terms)
+            times = _times([*_coefficients(node, Fraction(1))])
+            return sum(_of_term(x.node, x.coefficient / times) for x in terms)
         case Map(function=function, args=args):
             return hash((function, *(flat_number(ref.node) for ref in args)))
         case _:
@@ -65,17 +66,50 @@ def _of_term(node: Node, times: Fraction) -> int:
     return hash((times, flat_number(node)))
 
 
+def _coefficients(node: Sum, times: Fraction) -> Iterator[tuple[int, Fraction]]:
+    """What a sum has its terms times, those of sums within included."""
+    for term in node.terms:
+        own = times * term.coefficient
+        if isinstance(term.node, Sum):
+            yield from _coefficients(term.node, own)
+        elif isinstance(term.node, Product):
+            yield flat_number(term.node), own * term.node.coefficient
+        else:
+            yield flat_number(term.node), own
+
+
+def _times(terms: Sequence[tuple[int, Fraction]]) -> Fraction:
+    """How many times a sum has one whose largest coefficient is 1, whatever its order.
+
+    Where coefficients cancel, the sign is that of the first by the numbers of terms.
+    """
+    whole = sum(times for _, times in terms)
+    if not whole:
+        number = min(number for number, _ in terms)
+        whole = sum(times for own, times in terms if own == number)
+    largest = max(abs(times) for _, times in terms)
+    return largest * (-1 if whole < 0 else 1) if largest else Fraction(1)
+
+
 def flat_pattern(graph: Graph, node: Node) -> tuple[Pattern | Node, Fraction]:
     """Return what multiples of a node have in common, and how many times it has that.
 
     The node itself is returned where it is no product or sum when opened.
     """
-    return once(node, flat_pattern, lambda: _of_flat(flat(graph, node)))
+    return once(node, flat_pattern, lambda: _of_flat(graph, flat(graph, node)))
 
 
-def _of_flat(node: Node) -> tuple[Pattern | Node, Fraction]:
+def _of_flat(graph: Graph, node: Node) -> tuple[Pattern | Node, Fraction]:
     if not isinstance(node, Product | Sum):
         return node, Fraction(1)
+    if isinstance(node, Sum):
+        times = _times([*_coefficients(node, Fraction(1))])
+        terms = [(c / times, x, labels) for c, x, labels in node.terms]
+        with graph.without_rewrites():
+            axes, sizes = range(node.order), dict(enumerate(node.dims))
+            found = graph.sum(axes, terms, sizes)
+        assert isinstance(found, Product | Sum)
+        return pattern_of(found), times
     scale = node.coefficient if isinstance(node, Product) else Fraction(1)
     return pattern_of(node), scale or Fraction(1)
 

@@ -78,11 +78,18 @@ def factors(
         free = len(at) == len(views) and bool(alone if root else not mine & left)
         if not (left or mine):
             continue
+        shared = [x if _is_axis(x) else ("shared", a) for a, x in enumerate(pattern)]
+        masked = {t: _masks(views[t], k, shared) for t, k in at.items()}
+        common = set[Constraint].intersection(*({*own} for own in masked.values()))
+        outer = {
+            t: [*reads[t, k].values(), *(masked[t][mask] for mask in common)]
+            for t, k in at.items()
+        }
         ties = (
             tie
             for t, k in at.items()
             for tie in views[t].constraints
-            if tie not in reads[t, k].values() and not _is_of_another(views[t], k, tie)
+            if tie not in outer[t] and not _is_of_another(views[t], k, tie)
         )
         if not free and any(
             _is_read(label, mine) for x in ties for label in x.form.labels
@@ -95,9 +102,8 @@ def factors(
             rests = (Ref(f, ()) for t in at for f, _ in views[t].factors)
             free = free or all((exponent(ref) or 0) >= 0 for ref in rests)
         saving = (len(at) - 1) * cost.size(sizes[x] for x in every)
-        shared = [x if _is_axis(x) else ("shared", a) for a, x in enumerate(pattern)]
-        outside = _outside(views[first], place, shared, reads[first, place].values())
-        without = partial(_without_factor, views, at, shared, reads)
+        outside = _outside(views[first], place, shared, outer[first])
+        without = partial(_without_factor, views, at, shared, outer)
         yield Common([*at], saving, free, outside, without)
 
 
@@ -128,6 +134,18 @@ def _reads(view: View, k: int) -> dict[Name, Constraint]:
             others = (xs for n, (_, xs) in enumerate(view.factors) if n != k)
             if not any(label in xs for xs in others):
                 found[label] = ties[0]
+    return found
+
+
+def _masks(view: View, k: int, shared: Sequence[Name]) -> dict[Constraint, Constraint]:
+    """Masks of several labels of a factor, or of axes, over labels that are shared."""
+    names = dict(zip(view.factors[k][1], shared, strict=True))
+    found: dict[Constraint, Constraint] = {}
+    for one in view.constraints:
+        labels = one.form.labels
+        inside = all(x in names or _is_axis(x) for x in labels)
+        if one.kind == "ge" and len(labels) > 1 and inside:
+            found[_sorted(one.renamed(lambda x: names.get(x, x)))] = one
     return found
 
 
@@ -167,8 +185,13 @@ def _signless(tie: Constraint) -> Constraint:
     """A delta of a "place" and axes, the same whichever sign it has."""
     times = dict(tie.form.terms)
     form = tie.form if times["place"] == 1 else -tie.form
-    terms = sorted(form.terms, key=lambda term: str(term[0]))
-    return Constraint(tie.kind, Affine(tuple(terms), form.const))
+    return _sorted(tie._replace(form=form))
+
+
+def _sorted(one: Constraint) -> Constraint:
+    """A constraint with its labels in an order, whatever they are."""
+    terms = sorted(one.form.terms, key=lambda term: str(term[0]))
+    return Constraint(one.kind, Affine(tuple(terms), one.form.const))
 
 
 def _is_of_another(view: View, k: int, tie: Constraint) -> bool:
@@ -184,13 +207,12 @@ def _without_factor(
     views: Sequence[View],
     at: dict[int, int],
     shared: Sequence[Name],
-    reads: dict[tuple[int, int], dict[Name, Constraint]],
+    outer: dict[int, list[Constraint]],
     t: int,
 ) -> View:
-    """A term without the factor, and without what says where that is read."""
+    """A term without the factor, and without what stands outside with that."""
     names = dict(zip(views[t].factors[at[t]][1], shared, strict=True))
-    ties = reads[t, at[t]].values()
-    left = [one for one in views[t].constraints if one not in ties]
+    left = [one for one in views[t].constraints if one not in outer[t]]
     return replace(views[t], constraints=left).renamed(names, without=at[t])
 
 

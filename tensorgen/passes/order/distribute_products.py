@@ -182,7 +182,7 @@ def _is_added_up(known: Round, node: Product, factor: Sum) -> bool:
     """
     return (
         bool(node.inner)
-        and len(node.factors) == 1
+        and not any(f.order for f, _ in node.factors if f is not factor)
         and not node.constraints
         and factor in known.private
         and factor not in known.named
@@ -197,16 +197,16 @@ def _is_added_up(known: Round, node: Product, factor: Sum) -> bool:
 
 
 def _is_pair(known: Round, node: Node, spread: bool) -> bool:
-    """Whether a product of two arrays, entry by entry, may be looked into.
+    """Whether a product may be looked into: of two arrays, entry by entry, or larger.
 
-    One of them has fewer axes than the product where it is to be `spread`.
+    One of two has fewer axes than the product where it is to be `spread`.
     """
     if not isinstance(node, Product):
         return not spread and _is_square(node)
-    if node.inner or node.constraints or len(node.factors) != 2:
-        return False
-    if spread and all(f.order == node.order for f, _ in node.factors):
-        return False
+    if not node.inner and len(node.factors) < 3:
+        whole = spread and all(f.order == node.order for f, _ in node.factors)
+        if whole or node.constraints or len(node.factors) != 2:
+            return False
     return known.opens(node)
 
 
