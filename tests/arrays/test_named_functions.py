@@ -109,7 +109,9 @@ def test_factors_in_another_order_are_the_same_code() -> None:
 
     q, k = turned(X @ Q), turned(X @ K)
     np.testing.assert_allclose(module.score(Q, K, X, f), q @ k.T, rtol=1e-12)
-    np.testing.assert_allclose(module.spread(Q, K, X, f), (np.exp(q) * np.tanh(k)).sum())
+    np.testing.assert_allclose(
+        module.spread(Q, K, X, f), (np.exp(q) * np.tanh(k)).sum()
+    )
 
 
 def test_products_with_the_hessian_count_where_code_is_shared() -> None:

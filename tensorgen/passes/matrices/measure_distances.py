@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeGuard, cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -24,6 +24,7 @@ from tensorgen.ir.nodes import (
     Product,
     Ref,
     Sum,
+    children,
     constant_value,
     topological,
 )
@@ -37,8 +38,12 @@ from tensorgen.prices.thresholds import ROWS_OF_A_TABLE
 
 
 class _Difference(NamedTuple):
-    """`(by * (x - y))**power`, times others: x and y share the label of entries."""
+    """`(by * (x - y))**power`, times others: x and y share the label of entries.
 
+    The `table` is what has all differences.
+    """
+
+    table: Node
     by: Fraction
     x: Ref
     y: Ref
@@ -82,13 +87,18 @@ def measure_distances(context: Context, roots: Sequence[Node]) -> list[Node]:
         for arg in node.args
     }
 
+    tables = _tables(roots)
     opened: set[Node] = set()
 
     def visit(node: Node) -> Node:
         if isinstance(node, Call) and node.operator == "norm":
             return node if node.args[0] in formed else _of_norm(graph, node) or node
         if isinstance(node, Product) and node.inner:
-            found = (_measured(graph, node, one) for one in _differences(node))
+            found = (
+                _measured(graph, node, one)
+                for one in _differences(node)
+                if one.power > 1 or one.table not in tables
+            )
             new = _in_metric(graph, node)
             new = new or next((new for new in found if new is not None), node)
             opened.update((new,) if new is not node else ())
@@ -96,6 +106,19 @@ def measure_distances(context: Context, roots: Sequence[Node]) -> list[Node]:
         return _spread(graph, node, opened) if isinstance(node, Sum) else node
 
     return rebuild(graph, roots, visit)
+
+
+def _tables(roots: Sequence[Node]) -> set[Node]:
+    """The differences that are formed in any case: not all who read them add them up."""
+    found: set[Node] = {node for node in roots if isinstance(node, Sum)}
+    for node in topological(roots):
+        if _is_square(node) or (isinstance(node, Call) and node.operator == "norm"):
+            continue
+        added: set[Node] = set()
+        if isinstance(node, Product) and node.inner:
+            added = {one.table for one in _differences(node)}
+        found.update(x for x in children(node) if isinstance(x, Sum) and x not in added)
+    return found
 
 
 def _spread(graph: Graph, node: Sum, opened: set[Node]) -> Node:
@@ -280,10 +303,13 @@ def _is_beside_another(one: _Difference) -> bool:
 def _base(ref: Ref) -> Ref | None:
     """What a factor is the square of, in the labels of a product."""
     node = ref.node
+    return node.args[0].under(ref) if _is_square(node) else None
+
+
+def _is_square(node: Node) -> TypeGuard[Map]:
     if not isinstance(node, Map) or node.function != "pow":
-        return None
-    base, power = node.args
-    return base.under(ref) if constant_value(power.node) == 2 else None
+        return False
+    return constant_value(node.args[1].node) == 2
 
 
 def _difference(whole: Ref) -> _Difference | None:
@@ -305,7 +331,7 @@ def _difference(whole: Ref) -> _Difference | None:
     matrices = all(ref.node.order == len({*ref.labels}) == 2 for ref in (x, y))
     if one.coefficient + other.coefficient != 0 or not matrices or len(common) != 1:
         return None
-    return _Difference(one.coefficient, x, y, common.pop(), ())
+    return _Difference(node, one.coefficient, x, y, common.pop(), ())
 
 
 def _root(graph: Graph, ref: Ref, count: int) -> Node | None:
