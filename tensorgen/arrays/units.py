@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tensorgen.arrays.arrays import Array, below, replacing, variable
 from tensorgen.arrays.bundle import alone
@@ -118,12 +119,20 @@ class Units:
     def cone(self, unit: int, whole: Code) -> frozenset[int]:
         """A unit, and all units that it alone needs."""
         found, returned = {unit}, named(whole.returns)
-        reads = {k: self.read(own) for k, own in enumerate(self.units)}
         for k in reversed(range(len(self.units))):
-            users = {x for x, own in reads.items() if k in own and x != k}
+            users = self._users.get(k)
             if users and users <= found and returned.isdisjoint(self.bound(k)):
                 found.add(k)
         return frozenset(found)
+
+    @cached_property
+    def _users(self) -> dict[int, set[int]]:
+        """The other units that read each."""
+        found: dict[int, set[int]] = {}
+        for user, places in enumerate(self.units):
+            for unit in self.read(places) - {user}:
+                found.setdefault(unit, set()).add(user)
+        return found
 
     def levels(self, needs: Sequence[set[int]]) -> list[set[int]]:
         """What several results need, by the first of them."""

@@ -23,12 +23,7 @@ from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.problem_plans import Lowered
 from tensorgen.plans.share_code import share_code
 from tensorgen.plans.step_functions import Stepped
-from tensorgen.prices.thresholds import (
-    GAIN_OF_CALLS,
-    LINES_OF_A_FUNCTION,
-    LINES_SAVED,
-    SHARE_OF_LINES,
-)
+from tensorgen.prices.thresholds import GAIN_OF_CALLS, LINES_OF_A_FUNCTION
 
 
 class Builder(Protocol):
@@ -74,7 +69,6 @@ def composed(
     if stepped.made:
         names = {*taken}
         called = _shared(builder, formula, {**made, **stepped.made}, fixed, names, form)
-        # What the user named is worth a line.
         lines = lines_of(called.values(), stepped.shared) - len(stepped.named)
         if lines < lines_of(found.values()):
             found, private = called, names
@@ -83,8 +77,8 @@ def composed(
     if calling:
         names = {*taken, *builder.defined.taken}
         called = _shared(builder, formula, {**made, **calling}, fixed, names, form)
-        before, after = lines_of(found.values()), lines_of(called.values())
-        if before - after >= LINES_SAVED and after <= SHARE_OF_LINES * before:
+        defined = {x.name for own in calling.values() for x in own.function.calls}
+        if lines_of(called.values()) - len(defined) <= lines_of(found.values()):
             found, private = called, names
     taken |= private
     return found

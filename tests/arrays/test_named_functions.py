@@ -28,8 +28,9 @@ tensorgen: 1
 dims: {T: 20, d: 12, c: 4}
 inputs: {Q: [d, 2*c], K: [d, 2*c], X: [T, d], f: [c]}
 definitions: |
-  phase = arange(T)[:, None]*f
-  turn(u, v) = concatenate([u*cos(phase) - v*sin(phase), u*sin(phase) + v*cos(phase)], axis=1)
+  co = cos(arange(T)[:, None]*f)
+  si = sin(arange(T)[:, None]*f)
+  turn(u, v) = concatenate([u*co - v*si, u*si + v*co], axis=1)
 functions:
   score:
     where: |
@@ -78,8 +79,7 @@ def test_a_value_is_one_function_with_its_products() -> None:
 
 def test_products_are_those_of_differences() -> None:
     module, rng = load(RING), np.random.default_rng(5)
-    U, dU, ct, D = rng.normal(size=(3, 6, 2)).tolist() + [[0.1, 0.2]]
-    U, dU, ct = map(np.array, (U, dU, ct))
+    (U, dU, ct), D = rng.normal(size=(3, 6, 2)), np.array([0.1, 0.2])
     above, below = (module.rhs(U + s * dU, D, 1.0, 3.0) for s in (1e-6, -1e-6))
     slope = (above - below) / 2e-6
     value, tangent = module.rhs_jvp(U, D, 1.0, 3.0, dU)

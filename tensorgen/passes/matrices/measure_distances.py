@@ -109,7 +109,7 @@ def measure_distances(context: Context, roots: Sequence[Node]) -> list[Node]:
 
 
 def _tables(roots: Sequence[Node]) -> set[Node]:
-    """The differences that are formed in any case: not all who read them add them up."""
+    """The differences that are formed anyway: not all who read them add them up."""
     found: set[Node] = {node for node in roots if isinstance(node, Sum)}
     for node in topological(roots):
         if _is_square(node) or (isinstance(node, Call) and node.operator == "norm"):
