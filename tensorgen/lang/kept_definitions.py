@@ -10,6 +10,7 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tensorgen.calculus.derive import vjp
 from tensorgen.errors import Faults
@@ -31,7 +32,8 @@ from tensorgen.operators.recurrences.recurrence import (
     place,
 )
 from tensorgen.operators.solved_arrays import is_unknown
-from tensorgen.operators.word_shapes import fits
+from tensorgen.operators.word_shapes import Entry, fits, says_little
+from tensorgen.operators.words import describe
 from tensorgen.prices.thresholds import CALLS_OF_A_DEFINITION, LEAST_OF_A_DEFINITION
 from tensorgen.spec.model import Spec
 
@@ -157,6 +159,18 @@ def _word(graph: Graph, macro: Macro, given: Sequence[Node]) -> str:
     return word if name and fits(word) else macro.name
 
 
+def _told(graph: Graph, node: Node) -> str:
+    """What a value is called that a text reads, and that has no name."""
+
+    def name_of(one: Node | Entry) -> str | None:
+        if isinstance(one, Entry):
+            return None
+        return one.name if isinstance(one, Input) else graph.names.get(one)
+
+    words = describe(node, name_of)
+    return next((x for x in words if fits(x) and not says_little(x)), "given")
+
+
 def _number(node: Node) -> Node | None:
     return node if constant_value(node) is not None else None
 
@@ -177,7 +191,8 @@ def _read(
         for name, x in zip(macro.parameters, over, strict=True)
         if isinstance(x.node, Input) and _number(x.node) is None
     }
-    text, words, outer = closed(graph, value.node, words, graph.names.get)
+    told = partial(_told, graph)
+    text, words, outer = closed(graph, value.node, words, graph.names.get, told)
     if any(index_bound(x) is not None for x in outer) or _is_closed(text):
         return None
     text = guard(graph, text, [*words]).get(text, text)

@@ -165,12 +165,13 @@ def closed(
     root: Node,
     given: Mapping[Input, str],
     word: Callable[[Node], str | None],
+    told: Callable[[Node], str] = lambda _: "given",
 ) -> tuple[Node, dict[Input, str], list[Node]]:
     """Return a text over places alone: with further ones for all else that it reads.
 
     `given` are the places that it has, with their words. What is read elsewhere is an
     input or has a `word`, and stands for itself; of what is but a part of such a one,
-    the whole is given.
+    the whole is given. Other values are called what is `told` of them.
     """
     order = topological([root])
     inner: set[Node] = {*given}
@@ -192,7 +193,7 @@ def closed(
         if own is not None:
             outer[node] = own
         elif children(node) and not (is_light(node) or _is_of_numbers(node)):
-            outer[node] = "given"
+            outer[node] = told(node)
         else:
             waiting += children(node)
     at = {node: place(graph, node) for node in outer}

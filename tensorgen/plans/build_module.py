@@ -180,7 +180,9 @@ class ModuleBuilder:
                 group = name if planned.piece else planned.source.spec.name
                 own.setdefault(group, {})[name] = row
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
-        words = {} if form else self._user_words()
+        # Where definitions are called, their names are those of what is called.
+        kept = any(planned.kept for planned in plans)
+        words = {} if form else self._user_words(definitions=not kept)
         stepped = share_steps(own, self.backend, private, words)
 
         def compose(
@@ -199,9 +201,9 @@ class ModuleBuilder:
             found |= compose(formula, steps, private)
         return found
 
-    def _user_words(self) -> dict[str, str]:
-        """What the user's names call, and the definitions that this is a call of."""
-        told = self.graph.suggestions
+    def _user_words(self, definitions: bool) -> dict[str, str]:
+        """What the user's names call, and the `definitions` that this is a call of."""
+        told = self.graph.suggestions if definitions else {}
         return {name: told.get(x, name) for x, name in self.graph.names.items()}
 
     def function(

@@ -1,8 +1,9 @@
 """The functions of one formula, composed of what they share and of what they call.
 
 Definitions are called, or are written out wherever they stand: both are composed where
-both are planned, and the text with calls is taken where it is clearly shorter, without
-functions in which calls take much longer.
+both are planned. What the user named stays one thing: the text with calls is taken
+where it is no longer but for what is called, without functions in which calls take much
+longer.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def composed(
         names = {*taken, *builder.defined.taken}
         called = _shared(builder, formula, {**made, **calling}, fixed, names, form)
         defined = {x.name for own in calling.values() for x in own.function.calls}
-        if lines_of(called.values()) - len(defined) <= lines_of(found.values()):
+        if lines_of(called.values(), defined) <= lines_of(found.values()):
             found, private = called, names
     taken |= private
     return found
