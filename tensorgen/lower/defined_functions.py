@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from tensorgen.arrays.arrays import Array
-from tensorgen.arrays.code import Code
+from tensorgen.arrays.code import Code, code_of
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.object_operations import Called, Member
 from tensorgen.arrays.statements import Let, Loop, Statement, Unpack
 from tensorgen.arrays.units import returning, symbols
+from tensorgen.arrays.written import written
 from tensorgen.ir.graph import Graph
 from tensorgen.ir.nodes import Node
 from tensorgen.ir.rebuild import substituted
@@ -57,11 +58,9 @@ class DefinedFunctions:
         with graph.without_rewrites():
             roots = substituted(graph, own.results, known)
         code = returning(lower(roots, words, own.outputs))
-        name = unused(f"_{own.name}", self.taken)
-        self.taken.add(name)
         shapes = tuple(x.dims for x in own.results)
-        return Called(
-            name,
+        found = Called(
+            unused(f"_{own.name}", self.taken),
             own.told,
             tuple(words),
             tuple(sorted(symbols(code))),
@@ -70,6 +69,19 @@ class DefinedFunctions:
             shapes,
             shapes[0] if len(shapes) == 1 else (),
         )
+        # Of arguments of other shapes the text may be the same.
+        others = (x for x in self.known.values() if _text(x) == _text(found))
+        found = replace(
+            found, function=next((x.function for x in others), found.function)
+        )
+        self.taken.add(found.function)
+        return found
+
+
+def _text(own: Called) -> tuple[object, ...]:
+    """What is emitted of a function, but for its name."""
+    text = written(code_of(own), "np")
+    return own.about, own.takes, own.sizes, own.typed, text.lines, text.returns
 
 
 def unpacked(lines: Sequence[Statement]) -> list[Statement]:

@@ -129,3 +129,22 @@ functions:
   g: {where: 'z = exp(x) + y', expr: sum(log(z))}
 """
     assert "_z(" not in generate(text)
+
+
+def test_a_definition_of_arguments_of_two_shapes_is_one_function() -> None:
+    text = """
+tensorgen: 1
+dims: {n: 30, k: 5}
+inputs: {t: [n], later: [k], y: [n], h: [3]}
+definitions: |
+  kernel(d) = exp(h[0] - exp(h[1])*d**2) + exp(h[2])*sin(d)**2/(1 + d**2)
+functions:
+  f:
+    where: |
+      S = kernel(t[:, None] - t) + eye(n)
+      cross = kernel(later[:, None] - t)
+    expr: cross @ solve(S, y)
+"""
+    found = functions(generate(text))
+    assert [name for name in found if name.startswith("_kernel")] == ["_kernel"]
+    assert found["f"].count("_kernel(") == 2
