@@ -6,13 +6,14 @@ Both are compared by what they compute, whatever of it has a name.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from tensorgen.arrays.arrays import Array, variable
+from tensorgen.arrays.arrays import Array, bound, variable
 from tensorgen.arrays.as_good import is_as_good, price_of
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.operations import Variable
-from tensorgen.arrays.outline import Piece, kept_to_the_end
-from tensorgen.arrays.statements import bound_names
+from tensorgen.arrays.outline import Outline, Piece, kept_to_the_end
+from tensorgen.arrays.statements import Let, bound_names
 from tensorgen.arrays.units import (
     Expansion,
     Units,
@@ -22,6 +23,42 @@ from tensorgen.arrays.units import (
     variables_of,
 )
 from tensorgen.prices.thresholds import CALLS_SAVED
+
+
+def pieces_recalled(
+    outline: Outline, code: Code, sizes: Mapping[str, int]
+) -> tuple[dict[Piece, Piece], Code]:
+    """The pieces that other code repeats, as these are called there, and the rest."""
+    pieces: dict[Piece, Piece] = {}
+    waiting = {x for piece in outline.pieces for x in piece.given}
+    for piece in outline.pieces:
+        named = piece if piece.shared else _named(piece, code)
+        if named is None or not waiting.isdisjoint(piece.takes):
+            continue
+        rest = recalled(named, code, sizes)
+        if rest is not None:
+            pieces[piece] = named
+            waiting -= {*piece.given}
+            code = rest
+    return pieces, code
+
+
+def _named(piece: Piece, code: Code) -> Piece | None:
+    """A piece that makes one array, which has the name that it has in other code.
+
+    None where that is no result of the code, or more than an array is made.
+    """
+    forms, returns = piece.forms, piece.code.returns
+    if len(forms) > 1 or len(returns) > 1 or not code.returns:
+        return None
+    (value,), first = returns, code.returns[0]
+    if not isinstance(first.op, Variable) or first.dims != value.dims:
+        return None
+    name = first.op.name
+    if name in {*bound_names(piece.code.statements)}:
+        return None
+    lines = (*piece.code.statements, Let(name, value))
+    return replace(piece, code=Code(lines, (bound(name, value),)), outputs=(name,))
 
 
 def recalled(piece: Piece, code: Code, sizes: Mapping[str, int]) -> Code | None:

@@ -61,7 +61,7 @@ from tensorgen.plans.problem_plans import (
 from tensorgen.plans.row_pieces import RowFunction
 from tensorgen.plans.rows_in_blocks import Refused
 from tensorgen.plans.solver_plans import solver_of
-from tensorgen.plans.step_functions import Stepped, share_steps
+from tensorgen.plans.step_functions import Stepped, share_steps, user_words
 from tensorgen.spec.check import emitted_names, tuple_names
 from tensorgen.spec.model import Spec
 from tensorgen.spec.names import RESERVED
@@ -182,7 +182,7 @@ class ModuleBuilder:
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
         # Where definitions are called, their names are those of what is called.
         kept = any(planned.kept for planned in plans)
-        words = {} if form else self._user_words(definitions=not kept)
+        words = {} if form else user_words(self.graph, definitions=not kept)
         stepped = share_steps(own, self.backend, private, words)
 
         def compose(
@@ -200,11 +200,6 @@ class ModuleBuilder:
             steps = stepped.get(formula, Stepped()).of_several(times)
             found |= compose(formula, steps, private)
         return found
-
-    def _user_words(self, definitions: bool) -> dict[str, str]:
-        """What the user's names call, and the `definitions` that this is a call of."""
-        told = self.graph.suggestions if definitions else {}
-        return {name: told.get(x, name) for x, name in self.graph.names.items()}
 
     def function(
         self, planned: PlannedFunction, along: Collection[Dim] = ()

@@ -10,7 +10,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tensorgen.arrays.arrays import Array, below, bound
+from tensorgen.arrays.arrays import Array, below
 from tensorgen.arrays.choose_outline import Asked, outlined
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cost_line import cost_line, held
@@ -19,8 +19,8 @@ from tensorgen.arrays.operations import Variable
 from tensorgen.arrays.outline import Outline, Piece, is_brief, lines_of
 from tensorgen.arrays.printer import Printer
 from tensorgen.arrays.reading import LINE
-from tensorgen.arrays.repeats import recalled
-from tensorgen.arrays.statements import Let, Release, Statement, bound_names, operands
+from tensorgen.arrays.repeats import pieces_recalled
+from tensorgen.arrays.statements import Release, Statement, bound_names, operands
 from tensorgen.arrays.units import returning, symbols, takes, variables_of
 from tensorgen.arrays.written import Written, written
 from tensorgen.calculus.kinds import camel
@@ -64,7 +64,7 @@ def share_code(
 
     def besides(outline: Outline) -> int:
         """How many lines fewer those functions have that repeat its pieces."""
-        found = ((code, _recalled(outline, code, sizes)) for code in others)
+        found = ((code, pieces_recalled(outline, code, sizes)) for code in others)
         return sum(
             lines_of([code]) - lines_of([rest]) - len(pieces)
             for code, (pieces, rest) in found
@@ -115,7 +115,7 @@ def _callers(
     for name, own in made.items():
         if name in changed or len(own.forms) > 1:
             continue
-        pieces, rest = _recalled(writer.outline, own.codes[0], sizes)
+        pieces, rest = pieces_recalled(writer.outline, own.codes[0], sizes)
         if not pieces:
             continue
         lines: list[Statement] = []
@@ -130,42 +130,6 @@ def _callers(
         function = replace(own.function, cost=cost, body=body)
         found[name] = writer.calling(function, pieces, rest)
     return found
-
-
-def _recalled(
-    outline: Outline, code: Code, sizes: Mapping[str, int]
-) -> tuple[dict[Piece, Piece], Code]:
-    """The pieces that other code repeats, as these are called there, and the rest."""
-    pieces: dict[Piece, Piece] = {}
-    waiting = {x for piece in outline.pieces for x in piece.given}
-    for piece in outline.pieces:
-        named = piece if piece.shared else _named(piece, code)
-        if named is None or not waiting.isdisjoint(piece.takes):
-            continue
-        rest = recalled(named, code, sizes)
-        if rest is not None:
-            pieces[piece] = named
-            waiting -= {*piece.given}
-            code = rest
-    return pieces, code
-
-
-def _named(piece: Piece, code: Code) -> Piece | None:
-    """A piece that makes one array, which has the name that it has in other code.
-
-    None where that is no result of the code, or more than an array is made.
-    """
-    forms, returns = piece.forms, piece.code.returns
-    if len(forms) > 1 or len(returns) > 1 or not code.returns:
-        return None
-    (value,), first = returns, code.returns[0]
-    if not isinstance(first.op, Variable) or first.dims != value.dims:
-        return None
-    name = first.op.name
-    if name in {*bound_names(piece.code.statements)}:
-        return None
-    lines = (*piece.code.statements, Let(name, value))
-    return replace(piece, code=Code(lines, (bound(name, value),)), outputs=(name,))
 
 
 @dataclass(frozen=True)

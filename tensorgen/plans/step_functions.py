@@ -12,6 +12,7 @@ from tensorgen.arrays.step_functions import kind_of_steps, steps_apart
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import every
 from tensorgen.errors import listed
+from tensorgen.ir.graph import Graph
 from tensorgen.plans.block_functions import rewritten
 from tensorgen.plans.lowered_functions import Made
 from tensorgen.spec.names import unused
@@ -31,6 +32,12 @@ class Stepped:
     def of_several(self, times: Mapping[str, int]) -> Stepped:
         """The same where so many formulas call each function."""
         return replace(self, shared={x for x in self.shared if times[x] > 1})
+
+
+def user_words(graph: Graph, definitions: bool) -> dict[str, str]:
+    """What the user's names call, and the `definitions` that this is a call of."""
+    told = graph.suggestions if definitions else {}
+    return {name: told.get(node, name) for node, name in graph.names.items()}
 
 
 def share_steps(
