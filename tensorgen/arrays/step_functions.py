@@ -93,7 +93,9 @@ def steps_apart(
     plain = {name: _kept(code) for name, code in codes.items()}
     alike: dict[tuple[Statement, ...], list[_Steps]] = {}
     for name, code in plain.items():
-        for steps in _steps(name, code, words is not None):
+        # Who gives up memory says when: a function keeps it to its end.
+        frees = any(isinstance(x, Release) for x in everything(codes[name].statements))
+        for steps in _steps(name, code, words is not None and not frees):
             alike.setdefault(steps.key, []).append(steps)
     calls: dict[Owner, dict[int, Statement | None]] = {}
     for found in sorted(alike.values(), key=_lines_saved, reverse=True):

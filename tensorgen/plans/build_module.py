@@ -180,9 +180,7 @@ class ModuleBuilder:
                 group = name if planned.piece else planned.source.spec.name
                 own.setdefault(group, {})[name] = row
         fixed = {*self.graph.names.values(), *self.graph.suggestions.values()}
-        # Where definitions are called, their names are those of what is called.
-        kept = any(planned.kept for planned in plans)
-        words = {} if form else user_words(self.graph, definitions=not kept)
+        words = {} if form else user_words(self.graph)
         stepped = share_steps(own, self.backend, private, words)
 
         def compose(

@@ -1,9 +1,8 @@
 """The functions of one formula, composed of what they share and of what they call.
 
 Definitions are called, or are written out wherever they stand: both are composed where
-both are planned. What the user named stays one thing: the text with calls is taken
-where it is no longer but for what is called, without functions in which calls take much
-longer.
+both are planned, and the text with calls is taken where it is clearly shorter, without
+functions in which calls take much longer.
 """
 
 from __future__ import annotations
@@ -24,7 +23,12 @@ from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.problem_plans import Lowered
 from tensorgen.plans.share_code import share_code
 from tensorgen.plans.step_functions import Stepped
-from tensorgen.prices.thresholds import GAIN_OF_CALLS, LINES_OF_A_FUNCTION
+from tensorgen.prices.thresholds import (
+    GAIN_OF_CALLS,
+    LINES_OF_A_FUNCTION,
+    LINES_SAVED,
+    SHARE_OF_LINES,
+)
 
 
 class Builder(Protocol):
@@ -70,6 +74,7 @@ def composed(
     if stepped.made:
         names = {*taken}
         called = _shared(builder, formula, {**made, **stepped.made}, fixed, names, form)
+        # What the user named is worth a line.
         lines = lines_of(called.values(), stepped.shared) - len(stepped.named)
         if lines < lines_of(found.values()):
             found, private = called, names
@@ -78,8 +83,8 @@ def composed(
     if calling:
         names = {*taken, *builder.defined.taken}
         called = _shared(builder, formula, {**made, **calling}, fixed, names, form)
-        defined = {x.name for own in calling.values() for x in own.function.calls}
-        if lines_of(called.values(), defined) <= lines_of(found.values()):
+        before, after = lines_of(found.values()), lines_of(called.values())
+        if before - after >= LINES_SAVED and after <= SHARE_OF_LINES * before:
             found, private = called, names
     taken |= private
     return found

@@ -126,7 +126,7 @@ def _callers(
             lines += [*piece.code.statements, end]
         whole = Code((*lines, *rest.statements), rest.returns)
         body = replace(own.function.body, holds=held(whole, sizes))
-        cost = _cost(own.forms[0], whole, sizes)
+        cost = stated_cost(own.forms[0], whole, sizes)
         function = replace(own.function, cost=cost, body=body)
         found[name] = writer.calling(function, pieces, rest)
     return found
@@ -259,7 +259,9 @@ class _Writer:
         """A function that calls pieces for its results, in each of its forms."""
         function = made.function
         forms = [
-            self._composed(replace(own, cost=_cost(form, code, sizes)), made.words, k)
+            self._composed(
+                replace(own, cost=stated_cost(form, code, sizes)), made.words, k
+            )
             for k, (own, form, code) in enumerate(
                 zip(function.forms, made.forms, codes, strict=True)
             )
@@ -417,7 +419,8 @@ def _union(texts: Sequence[Written], backend: Backend) -> Body:
     )
 
 
-def _cost(form: Form, code: Code, sizes: Mapping[str, int]) -> str:
+def stated_cost(form: Form, code: Code, sizes: Mapping[str, int]) -> str:
+    """What is said of what code of a form takes and stores."""
     known = {**sizes, **form.hints}
     return cost_of(cost_line(code, held(code, known), known), form.plan)
 

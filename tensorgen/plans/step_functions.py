@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from tensorgen.arrays.block_bodies import called_by
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.cost_line import held
 from tensorgen.arrays.statements import Loop
 from tensorgen.arrays.step_functions import kind_of_steps, steps_apart
 from tensorgen.emit.backends import Backend
@@ -15,6 +17,7 @@ from tensorgen.errors import listed
 from tensorgen.ir.graph import Graph
 from tensorgen.plans.block_functions import rewritten
 from tensorgen.plans.lowered_functions import Made
+from tensorgen.plans.share_code import stated_cost
 from tensorgen.spec.names import unused
 
 
@@ -34,9 +37,9 @@ class Stepped:
         return replace(self, shared={x for x in self.shared if times[x] > 1})
 
 
-def user_words(graph: Graph, definitions: bool) -> dict[str, str]:
-    """What the user's names call, and the `definitions` that this is a call of."""
-    told = graph.suggestions if definitions else {}
+def user_words(graph: Graph) -> dict[str, str]:
+    """What the user's names call, and the definitions that this is a call of."""
+    told = graph.suggestions
     return {name: told.get(node, name) for node, name in graph.names.items()}
 
 
@@ -86,7 +89,8 @@ def share_steps(
         codes, describe, [*inputs], None if backend.fuses else words
     ).items():
         formula, name = key
-        found.setdefault(formula, {})[name] = rewritten(whole[key], code, backend)
+        own = _stated(rewritten(whole[key], code, backend), code)
+        found.setdefault(formula, {})[name] = own
     calls = {
         formula: {op.function for own in made.values() for op in called_by(own.codes)}
         for formula, made in found.items()
@@ -97,3 +101,11 @@ def share_steps(
         formula: Stepped(made, shared, frozenset(calls[formula] & named))
         for formula, made in found.items()
     }
+
+
+def _stated(own: Made, code: Code) -> Made:
+    """A function of one form that says what its code takes and stores."""
+    (form,) = own.forms
+    cost, holds = stated_cost(form, code, form.hints), held(code, form.hints)
+    body = replace(own.function.body, holds=holds)
+    return replace(own, function=replace(own.function, cost=cost, body=body))

@@ -117,6 +117,9 @@ def _tables(roots: Sequence[Node]) -> set[Node]:
         added: set[Node] = set()
         if isinstance(node, Product) and node.inner:
             added = {one.table for one in _differences(node)}
+        elif isinstance(node, Product):  # a multiple of differences is none of its own
+            one = _difference(Ref(node, tuple(range(node.order))))
+            added = {one.table} if one is not None else added
         found.update(x for x in children(node) if isinstance(x, Sum) and x not in added)
     return found
 
@@ -296,8 +299,8 @@ def _differences(node: Product) -> Iterator[_Difference]:
 def _is_beside_another(one: _Difference) -> bool:
     """Whether other entries of the same differences are a factor, in a table anyway."""
     others = (_difference(ref) for ref in one.others)
-    pairs = ({*other.rows} for other in others if other is not None)
-    return one.power == 1 and {*one.rows} in pairs
+    tables = (x for x in others if x is not None and x.entry != one.entry)
+    return one.power == 1 and any({*x.rows} == {*one.rows} for x in tables)
 
 
 def _base(ref: Ref) -> Ref | None:

@@ -52,26 +52,11 @@ def factors(
     is stored, a factor of all terms moves outside if no rest has one of its axes,
     deltas or not: it leaves an array without that axis.
     """
-    uses = Counter(factor for view in views for factor, _ in view.factors)
-    places: dict[tuple[object, ...], dict[int, int]] = {}
-    reads: dict[tuple[int, int], dict[Name, Constraint]] = {}
-    for t, view in enumerate(views):
-        for k, (factor, labels) in enumerate(view.factors):
-            # Most have one use. Times 0, as beside patterns, infinity is no number.
-            if uses[factor] < 2 or infinite(factor):
-                continue
-            # A repeated summed label (a trace) would need matching of its own.
-            summed = [x for x in labels if not _is_axis(x)]
-            if len(set(summed)) == len(summed):
-                reads[t, k] = _reads(view, k)
-                pattern = tuple(
-                    x if _is_axis(x) else _place(x, reads[t, k]) for x in labels
-                )
-                places.setdefault((factor, pattern), {}).setdefault(t, k)
+    places, reads = _places(views)
     rest = cache(lambda t, k: views[t].labels(without=k))
     for at in _parts(places.values(), rest):
         first, place = next(iter(at.items()))
-        factor, pattern = views[first].factors[place]
+        _, pattern = views[first].factors[place]
         mine: set[Name] = set().union(*(views[t].factors[k][1] for t, k in at.items()))
         left: set[Name] = set().union(*(rest(t, k) for t, k in at.items()))
         alone = {x for x in mine - left if _is_axis(x)}
@@ -105,6 +90,32 @@ def factors(
         outside = _outside(views[first], place, shared, outer[first])
         without = partial(_without_factor, views, at, shared, outer)
         yield Common([*at], saving, free, outside, without)
+
+
+def _places(
+    views: Sequence[View],
+) -> tuple[
+    dict[tuple[object, ...], dict[int, int]],
+    dict[tuple[int, int], dict[Name, Constraint]],
+]:
+    """Which term has each factor where, and where in the factor that is read."""
+    uses = Counter(factor for view in views for factor, _ in view.factors)
+    places: dict[tuple[object, ...], dict[int, int]] = {}
+    reads: dict[tuple[int, int], dict[Name, Constraint]] = {}
+    for t, view in enumerate(views):
+        for k, (factor, labels) in enumerate(view.factors):
+            # Most have one use. Times 0, as beside patterns, infinity is no number.
+            if uses[factor] < 2 or infinite(factor):
+                continue
+            # A repeated summed label (a trace) would need matching of its own.
+            summed = [x for x in labels if not _is_axis(x)]
+            if len(set(summed)) == len(summed):
+                reads[t, k] = _reads(view, k)
+                pattern = tuple(
+                    x if _is_axis(x) else _place(x, reads[t, k]) for x in labels
+                )
+                places.setdefault((factor, pattern), {}).setdefault(t, k)
+    return places, reads
 
 
 def whole_rests(
