@@ -36,6 +36,12 @@ def code_of(module: ModuleType, name: str) -> str:
     return source(inspect.getsource(module), name)
 
 
+def functions(text: str) -> dict[str, str]:
+    """The functions of a module as they are laid out by Python, by name."""
+    found = (x for x in ast.parse(text).body if isinstance(x, ast.FunctionDef))
+    return {x.name: ast.unparse(x) for x in found}
+
+
 def source(text: str, name: str) -> str:
     """The text of a function of a module, behind that of what it shares with others."""
     own = {f.name: f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef)}

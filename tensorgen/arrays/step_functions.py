@@ -100,11 +100,12 @@ def steps_apart(
     calls: dict[Owner, dict[int, Statement | None]] = {}
     for found in sorted(alike.values(), key=_lines_saved, reverse=True):
         several = [x for x in found if x.is_apart_from(calls.get(x.owner, ()))]
-        told = _told(several, words or {})
-        if not told or _lines_saved(several) <= LINES_SAVED:
+        if not several or _lines_saved(several) <= LINES_SAVED:
             continue
-        about = describe(several[0].owner[0], told, several[0].loop)
-        for steps, call in _calls(several, plain, about, inputs):
+        told = _told(several, words or {})
+        if not (told or several[0].loop):
+            continue
+        for steps, call in _calls(several, plain, describe, inputs, told):
             own = calls.setdefault(steps.owner, {})
             own |= dict.fromkeys(steps.places)
             own[steps.places[-1]] = call
@@ -137,13 +138,11 @@ def _kept(code: Code) -> Code:
 def _lines_saved(several: Sequence[_Steps]) -> int:
     """How many lines fewer there are where a function stands for what is alike."""
     times = len({(steps.owner[0], steps.read) for steps in several})
-    return sum(map(rows_of, several[0].lines)) * (times - 1) if several else 0
+    return sum(map(rows_of, several[0].lines)) * (times - 1)
 
 
 def _told(several: Sequence[_Steps], words: Mapping[str, str]) -> tuple[str, ...]:
-    """What is made by what is alike: in loops the names, else what all of them are."""
-    if not several or several[0].loop:
-        return several[0].bound if several else ()
+    """What all that are alike make, in the user's words; nothing where these differ."""
     names = [words.get(x, x) for steps in several for x in steps.bound[-1:]]
     plain = dict.fromkeys(without_derivative(x) for x in names)
     told = tuple(x for x in plain if x in words.values())
@@ -217,8 +216,9 @@ def _in_order(_: Array, one: Array) -> Array:
 def _calls(
     several: Sequence[_Steps],
     codes: Mapping[Owner, Code],
-    about: tuple[str, str],
+    describe: Describe,
     inputs: Sequence[str],
+    told: Sequence[str],
 ) -> Iterator[tuple[_Steps, Statement]]:
     """Yield steps that are alike, each with the call that stands for it."""
     first = several[0]
@@ -241,8 +241,9 @@ def _calls(
         s for x in arrays for dim in x.dims for s in dim.symbols if dim == Dim.symbol(s)
     }
     loops = {x.name for x in everything(first.lines) if isinstance(x, Loop)}
+    made = [first.bound[k] for k in wanted] if first.loop else told
     op = Called(
-        *about,
+        *describe(first.owner[0], made, first.loop),
         tuple(words[k] for k in takes),
         tuple(sorted(symbols(code) - known - loops)),
         Needs(code.statements, code.returns).dtype and not arrays,
@@ -286,10 +287,10 @@ def _words(several: Sequence[_Steps]) -> list[str]:
 
 def _roles(steps: _Steps, name: str) -> Iterator[str]:
     """Yield what an array is to steps: where it comes in."""
-    last = "end" if steps.loop and steps.loop.backwards else "start"
     loop = steps.loop
     if loop is None:
         return
+    last = "end" if loop.backwards else "start"
     for line in (*steps.lines, *loop.body):
         if isinstance(line, Store) and isinstance(line.target.op, Variable):
             target = _name(line.target)

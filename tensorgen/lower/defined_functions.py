@@ -70,10 +70,9 @@ class DefinedFunctions:
             shapes[0] if len(shapes) == 1 else (),
         )
         # Of arguments of other shapes the text may be the same.
-        others = (x for x in self.known.values() if _text(x) == _text(found))
-        found = replace(
-            found, function=next((x.function for x in others), found.function)
-        )
+        for other in self.known.values():
+            if _text(other) == _text(found):
+                return replace(found, function=other.function)
         self.taken.add(found.function)
         return found
 

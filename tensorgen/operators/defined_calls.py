@@ -165,7 +165,7 @@ def closed(
     root: Node,
     given: Mapping[Input, str],
     word: Callable[[Node], str | None],
-    told: Callable[[Node], str] = lambda _: "given",
+    told: Callable[[Node], str],
 ) -> tuple[Node, dict[Input, str], list[Node]]:
     """Return a text over places alone: with further ones for all else that it reads.
 

@@ -15,6 +15,7 @@ from tensorgen.ir.nodes import (
     Node,
     Product,
     Sum,
+    Term,
     children,
     once,
     topological,
@@ -50,32 +51,26 @@ def _counted(node: Node) -> int:
         case Product(factors=factors, constraints=constraints):
             return len(constraints) + sum(flat_number(ref.node) for ref in factors)
         case Sum(terms=terms):
-            times = _times([*_coefficients(node, Fraction(1))])
-            return sum(_of_term(x.node, x.coefficient / times) for x in terms)
+            parts = [*_coefficients(terms, Fraction(1))]
+            times = _times(parts)
+            return sum(hash((own / times, number)) for number, own in parts)
         case Map(function=function, args=args):
             return hash((function, *(flat_number(ref.node) for ref in args)))
         case _:
             return hash(("leaf", node.serial))
 
 
-def _of_term(node: Node, times: Fraction) -> int:
-    if isinstance(node, Sum):
-        return sum(_of_term(x.node, times * x.coefficient) for x in node.terms)
-    if isinstance(node, Product):
-        times *= node.coefficient
-    return hash((times, flat_number(node)))
-
-
-def _coefficients(node: Sum, times: Fraction) -> Iterator[tuple[int, Fraction]]:
-    """What a sum has its terms times, those of sums within included."""
-    for term in node.terms:
-        own = times * term.coefficient
-        if isinstance(term.node, Sum):
-            yield from _coefficients(term.node, own)
-        elif isinstance(term.node, Product):
-            yield flat_number(term.node), own * term.node.coefficient
+def _coefficients(
+    terms: Sequence[Term], times: Fraction
+) -> Iterator[tuple[int, Fraction]]:
+    """What a sum has its terms times, those of sums within by their numbers."""
+    for term in terms:
+        own, node = times * term.coefficient, term.node
+        if isinstance(node, Sum):
+            yield from _coefficients(node.terms, own)
         else:
-            yield flat_number(term.node), own
+            own *= node.coefficient if isinstance(node, Product) else 1
+            yield flat_number(node), own
 
 
 def _times(terms: Sequence[tuple[int, Fraction]]) -> Fraction:
@@ -100,18 +95,17 @@ def flat_pattern(graph: Graph, node: Node) -> tuple[Pattern | Node, Fraction]:
 
 
 def _of_flat(graph: Graph, node: Node) -> tuple[Pattern | Node, Fraction]:
-    if not isinstance(node, Product | Sum):
-        return node, Fraction(1)
+    if isinstance(node, Product):
+        return pattern_of(node), node.coefficient or Fraction(1)
     if isinstance(node, Sum):
-        times = _times([*_coefficients(node, Fraction(1))])
+        times = _times([*_coefficients(node.terms, Fraction(1))])
         terms = [(c / times, x, labels) for c, x, labels in node.terms]
         with graph.without_rewrites():
             axes, sizes = range(node.order), dict(enumerate(node.dims))
             found = graph.sum(axes, terms, sizes)
         assert isinstance(found, Product | Sum)
         return pattern_of(found), times
-    scale = node.coefficient if isinstance(node, Product) else Fraction(1)
-    return pattern_of(node), scale or Fraction(1)
+    return node, Fraction(1)
 
 
 def flat(graph: Graph, root: Node) -> Node:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeGuard
 
 from tensorgen.ir.constraints import is_scattered
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Call, Node, Product, Sum, Term, once
+from tensorgen.ir.nodes import Call, Map, Node, Product, Sum, Term, constant_value, once
 from tensorgen.passes.cost import CostModel
 
 
@@ -140,6 +141,13 @@ def _is_outer(node: Node) -> bool:
         and len(node.factors) > 1
         and (all(ref.node.order < node.order for ref in node.factors))
     )
+
+
+def is_square(node: Node) -> TypeGuard[Map]:
+    """Whether a node has the squares of what it is of."""
+    if not isinstance(node, Map) or node.function != "pow":
+        return False
+    return constant_value(node.args[1].node) == 2
 
 
 def is_elementwise(node: Product) -> bool:

@@ -337,9 +337,8 @@ class _Writer:
         self, function: Function, pieces: Mapping[Piece, Piece], rest: Code
     ) -> Function:
         """A function that calls pieces, by what it calls them, and does the rest."""
-        calls, text = {piece: self.private(piece) for piece in pieces}, self._written(
-            rest
-        )
+        calls = {piece: self.private(piece) for piece in pieces}
+        text = self._written(rest)
         read = {*takes(rest), *symbols(rest)}
         read |= {x for own in calls.values() for x in own.takes}
         lines = [

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-
 import numpy as np
 
-from tests.made import generate, load
+from tests.made import functions, generate, load
 
 RING = """
 tensorgen: 1
@@ -56,11 +54,6 @@ functions:
     wrt: [x, h]
     emit: [value, gradient, hvp]
 """
-
-
-def functions(text: str) -> dict[str, str]:
-    found = (x for x in ast.parse(text).body if isinstance(x, ast.FunctionDef))
-    return {x.name: ast.unparse(x) for x in found}
 
 
 def test_an_operator_and_its_tangent_are_one_function() -> None:

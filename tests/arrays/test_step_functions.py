@@ -7,7 +7,7 @@ import ast
 import numpy as np
 import pytest
 
-from tests.made import generate, load
+from tests.made import functions, generate, load
 
 SWING = """
 tensorgen: 1
@@ -28,11 +28,6 @@ functions:
     wrt: u
     emit: [value, gradient, hvp]
 """
-
-
-def functions(text: str) -> dict[str, str]:
-    found = (x for x in ast.parse(text).body if isinstance(x, ast.FunctionDef))
-    return {x.name: ast.unparse(x) for x in found}
 
 
 def test_the_adjoint_goes_back_in_one_function() -> None:

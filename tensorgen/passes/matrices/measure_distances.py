@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple, TypeGuard, cast
+from typing import NamedTuple, cast
 
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.graph import Graph
@@ -33,7 +33,7 @@ from tensorgen.operators.matrices.definite import Sign, is_positive_definite, si
 from tensorgen.operators.matrices.distances import METRIC, PLAIN, SQUARED
 from tensorgen.passes.context import Context
 from tensorgen.passes.matrices.centre_differences import less_mean
-from tensorgen.passes.views import is_sparse
+from tensorgen.passes.views import is_sparse, is_square
 from tensorgen.prices.thresholds import ROWS_OF_A_TABLE
 
 
@@ -112,7 +112,7 @@ def _tables(roots: Sequence[Node]) -> set[Node]:
     """The differences that are formed anyway: not all who read them add them up."""
     found: set[Node] = {node for node in roots if isinstance(node, Sum)}
     for node in topological(roots):
-        if _is_square(node) or (isinstance(node, Call) and node.operator == "norm"):
+        if is_square(node) or (isinstance(node, Call) and node.operator == "norm"):
             continue
         added: set[Node] = set()
         if isinstance(node, Product) and node.inner:
@@ -306,13 +306,7 @@ def _is_beside_another(one: _Difference) -> bool:
 def _base(ref: Ref) -> Ref | None:
     """What a factor is the square of, in the labels of a product."""
     node = ref.node
-    return node.args[0].under(ref) if _is_square(node) else None
-
-
-def _is_square(node: Node) -> TypeGuard[Map]:
-    if not isinstance(node, Map) or node.function != "pow":
-        return False
-    return constant_value(node.args[1].node) == 2
+    return node.args[0].under(ref) if is_square(node) else None
 
 
 def _difference(whole: Ref) -> _Difference | None:

@@ -50,7 +50,8 @@ def factors(
     Not where a rest would keep a delta that the factor shares labels with, since
     `p[i] * (delta(i, j) - p[j])` would have to be materialised. At the `root` of what
     is stored, a factor of all terms moves outside if no rest has one of its axes,
-    deltas or not: it leaves an array without that axis.
+    deltas or not: it leaves an array without that axis. Masks that all of them have
+    with the factor go with it.
     """
     places, reads = _places(views)
     rest = cache(lambda t, k: views[t].labels(without=k))

@@ -10,18 +10,7 @@ from collections.abc import Sequence
 from itertools import product
 from math import prod
 
-from tensorgen.ir.nodes import (
-    Constraint,
-    Label,
-    Lookup,
-    Map,
-    Node,
-    Product,
-    Ref,
-    Sum,
-    Term,
-    constant_value,
-)
+from tensorgen.ir.nodes import Constraint, Label, Lookup, Node, Product, Ref, Sum, Term
 from tensorgen.ir.views import View
 from tensorgen.operators.scans.ranks import order_of
 from tensorgen.passes.matrices.centre_differences import centred
@@ -32,6 +21,7 @@ from tensorgen.passes.views import (
     grows,
     is_larger,
     is_sparse,
+    is_square,
     reshapes_sparse,
 )
 from tensorgen.prices.limits import DISTRIBUTED_TERMS, DISTRIBUTED_TERMS_IN_ALL
@@ -202,18 +192,12 @@ def _is_pair(known: Round, node: Node, spread: bool) -> bool:
     One of two has fewer axes than the product where it is to be `spread`.
     """
     if not isinstance(node, Product):
-        return not spread and _is_square(node)
+        return not spread and is_square(node)
     if not node.inner and len(node.factors) < 3:
         whole = spread and all(f.order == node.order for f, _ in node.factors)
         if whole or node.constraints or len(node.factors) != 2:
             return False
     return known.opens(node)
-
-
-def _is_square(node: Node) -> bool:
-    if not isinstance(node, Map) or node.function != "pow":
-        return False
-    return constant_value(node.args[1].node) == 2
 
 
 def _square_in_order(node: Product, ref: Ref) -> Ref | None:
@@ -224,7 +208,7 @@ def _square_in_order(node: Product, ref: Ref) -> Ref | None:
     fire on pairs that are alike, of which all may be near.
     """
     square = ref.node
-    if not (_is_square(square) and isinstance(square, Map) and len(node.inner) > 0):
+    if not is_square(square) or not node.inner:
         return None
     base = square.args[0].under(ref)
     if not (isinstance(base.node, Sum) and compares(base.node)):
