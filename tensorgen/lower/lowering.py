@@ -45,6 +45,7 @@ from tensorgen.lower.operands import Operand, made, number, size
 from tensorgen.lower.plan import Plan
 from tensorgen.lower.products import ProductLowering, spreads
 from tensorgen.lower.remarks import remarks
+from tensorgen.lower.rescale import rescaled
 from tensorgen.lower.results import is_view, result
 from tensorgen.lower.scatter import Write, is_plain
 from tensorgen.lower.slices import slice_alike
@@ -142,7 +143,7 @@ def _drafted(
 ) -> _Drafted:
     lowering = Lowering(plan, draft)
     results = lowering.run(fresh, variables)
-    results = slice_alike(draft, results, plan)
+    results = rescaled(plan, draft, slice_alike(draft, results, plan))
     naming = Naming(plan, draft.names, root_names)
     statements, returns = naming.run(draft, results)
     statements = unpacked(statements)

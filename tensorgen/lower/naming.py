@@ -192,7 +192,10 @@ class Naming:
 
     def _is_free(self, node: Node) -> bool:
         """Whether a node costs nothing where it is used, and never needs a name."""
-        return self.plan.is_leaf(node) or self.plan.is_transparent(node)
+        plan = self.plan
+        return node not in plan.described and (
+            plan.is_leaf(node) or plan.is_transparent(node)
+        )
 
     # Statements
 
@@ -398,8 +401,9 @@ class Naming:
         # What is but the user's value with its axes turned does not take its name.
         names.append(told if told not in self._own else None)
         if not any(names):
-            call = self.plan.origin.get(node, node)
-            value = self.values.get(node) if call is node else None
+            plain = self.plan.described.get(node, node)
+            call = self.plan.origin.get(plain, plain)
+            value = self.values.get(node) if call is plain else None
             word = None if value is None else read_name(value)
             derived = self.plan.graph.derived.get(node)
             names = [word, *describe(call, self._name_of, derived)]
@@ -434,6 +438,7 @@ class Naming:
             return self.words.get(node.name, node.name)
         if node in self.plan.solved:
             return describe(node, self._name_of)[0]
+        node = self.plan.scaled.get(node, node)
         value = self.values.get(self.plan.expansions.get(node, node))
         word = stem(value) if value is not None else None
         if word is None:

@@ -85,6 +85,9 @@ class Plan:
         self._solutions: dict[Product, Solution] = {}
         self._tapped: dict[Product, Tapped | None] = {}
         self.multiples: dict[Node, tuple[Fraction, Product]] = {}
+        # What values became that numbers moved into, and what says what these are.
+        self.scaled: dict[Node, Node] = {}
+        self.described: dict[Node, Node] = {}
         self.order = self._ordered()
         self.multiples = self._find_multiples()
         self.order = self._ordered()

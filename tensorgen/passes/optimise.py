@@ -56,6 +56,7 @@ from tensorgen.passes.sharing.plan_definitions import plan_definitions
 from tensorgen.passes.sharing.scatter_sums import scatter_sums
 from tensorgen.passes.sharing.share_factors import share_factors
 from tensorgen.passes.sharing.share_products import share_products
+from tensorgen.passes.sharing.share_scales import share_scales
 from tensorgen.passes.sharing.share_sums import share_sums
 from tensorgen.passes.sharing.share_values import share_values
 from tensorgen.passes.sharing.spread_last import spread_last
@@ -287,6 +288,14 @@ PASSES = (
         needs="n-ary products",
         ends="each round leaves fewer factors over all products",
         run=_each(share_factors),
+    ),
+    Pass(
+        "share_scales",
+        law="sum_k a * s * d = sum_k a * (s * d), where several products scale d by s",
+        needs="n-ary products; derivatives that have a name",
+        ends="numbers that scale get fewer over all products",
+        run=_each(share_scales),
+        when=lambda context, _: context.cross_country,
     ),
     Pass(
         "pair_transposes",

@@ -402,6 +402,7 @@ PASSES = (
     ("apply_in_numbers", ARMA),
     ("gather_steady", STEADY),
     ("share_factors", (EXAMPLES / "total_variation.yaml").read_text("utf-8")),
+    ("share_scales", (EXAMPLES / "gallery" / "transformer.yaml").read_text("utf-8")),
     ("pair_transposes", HESSIAN),
     ("scatter_sums", GRID),
     ("nest_bounds", WALK),
