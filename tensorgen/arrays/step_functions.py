@@ -9,7 +9,7 @@ for what they read call one function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tensorgen.arrays.arrays import (
@@ -27,7 +27,7 @@ from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.object_operations import Called
 from tensorgen.arrays.operations import Add, Index, Multiply, Variable
 from tensorgen.arrays.outline import rows_of
-from tensorgen.arrays.reading import text_without_names
+from tensorgen.arrays.reading import LONGEST, length, text_without_names
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -52,8 +52,8 @@ Describe = Callable[[str, Sequence[str], Loop | None], tuple[str, str]]
 """What a function is called that makes arrays of some names for a formula, and a line
 about it; it may go through a loop."""
 LEAST_ROWS, MOST_TAKEN, MOST_WORDS = 3, 5, 2
-"""The least lines of a function without a loop, what it takes at most, and the most
-words for what it makes."""
+"""The least lines of a function without a loop, what it takes at most beside inputs,
+and the most words for what it makes."""
 
 
 @dataclass(frozen=True)
@@ -91,18 +91,23 @@ def steps_apart(
     So is made what has a name among the `words`, by what it is called as a function.
     """
     plain = {name: _kept(code) for name, code in codes.items()}
+    formulas = {formula for formula, _ in codes}
     alike: dict[tuple[Statement, ...], list[_Steps]] = {}
     for name, code in plain.items():
         # Who gives up memory says when: a function keeps it to its end.
         frees = any(isinstance(x, Release) for x in everything(codes[name].statements))
-        for steps in _steps(name, code, words is not None and not frees):
+        named = words is not None and not frees
+        for steps in _steps(name, code, named, inputs, formulas):
             alike.setdefault(steps.key, []).append(steps)
     calls: dict[Owner, dict[int, Statement | None]] = {}
     for found in sorted(alike.values(), key=_lines_saved, reverse=True):
         several = [x for x in found if x.is_apart_from(calls.get(x.owner, ()))]
-        if not several or _lines_saved(several) <= LINES_SAVED:
-            continue
         told = _told(several, words or {})
+        # A formula of what all are given is a function anyway.
+        alone = all(_name(x) in inputs for steps in several for x in steps.read)
+        whole = told and formulas.issuperset(told) and alone
+        if not several or _lines_saved(several) <= LINES_SAVED * (not whole):
+            continue
         if not (told or several[0].loop):
             continue
         for steps, call in _calls(several, plain, describe, inputs, told):
@@ -141,6 +146,11 @@ def _lines_saved(several: Sequence[_Steps]) -> int:
     return sum(map(rows_of, several[0].lines)) * (times - 1)
 
 
+def _characters(lines: Sequence[Statement]) -> int:
+    """How long the values of some statements are."""
+    return sum(length(one) for line in lines for one in operands(line))
+
+
 def _told(several: Sequence[_Steps], words: Mapping[str, str]) -> tuple[str, ...]:
     """What all that are alike make, in the user's words; nothing where these differ."""
     names = [words.get(x, x) for steps in several for x in steps.bound[-1:]]
@@ -149,7 +159,13 @@ def _told(several: Sequence[_Steps], words: Mapping[str, str]) -> tuple[str, ...
     return told if len(told) == len(plain) <= MOST_WORDS else ()
 
 
-def _steps(owner: Owner, code: Code, named: bool) -> Iterator[_Steps]:
+def _steps(
+    owner: Owner,
+    code: Code,
+    named: bool,
+    inputs: Container[str],
+    formulas: Container[str],
+) -> Iterator[_Steps]:
     """Yield the loops over steps of a function, each with what it is about.
 
     Each name is as well, with what it alone is made of, if what is `named` is.
@@ -167,7 +183,10 @@ def _steps(owner: Owner, code: Code, named: bool) -> Iterator[_Steps]:
             for cone in dict.fromkeys((units.cone(unit, code), alone)):
                 found = _like(owner, units, cone, names)
                 rows = sum(map(rows_of, found.lines))
-                few = len(found.read) <= MOST_TAKEN and rows >= LEAST_ROWS
+                taken = [x for x in found.read if _name(x) not in inputs]
+                whole = names[0] in formulas and not taken
+                whole &= _characters(found.lines) >= LONGEST // 2
+                few = len(taken) <= MOST_TAKEN and (rows >= LEAST_ROWS or whole)
                 if few and not _loops(units, cone):
                     yield found
 

@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
+from tensorgen.arrays.arrays import bound
 from tensorgen.arrays.block_bodies import called_by
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.cost_line import held
-from tensorgen.arrays.statements import Loop
+from tensorgen.arrays.operations import Variable
+from tensorgen.arrays.statements import Let, Loop
 from tensorgen.arrays.step_functions import kind_of_steps, steps_apart
+from tensorgen.calculus.kinds import VALUE
 from tensorgen.emit.backends import Backend
 from tensorgen.emit.interface import every
 from tensorgen.errors import listed
@@ -83,7 +86,7 @@ def share_steps(
     inputs = dict.fromkeys(
         p.name for own in whole.values() for p in every(own.planned.parameters)
     )
-    codes = {key: own.codes[0] for key, own in whole.items()}
+    codes = {key: _called(own, key[0]) for key, own in whole.items()}
     found: dict[str, dict[str, Made]] = {}
     for key, code in steps_apart(
         codes, describe, [*inputs], None if backend.fuses else words
@@ -101,6 +104,18 @@ def share_steps(
         formula: Stepped(made, shared, frozenset(calls[formula] & named))
         for formula, made in found.items()
     }
+
+
+def _called(own: Made, formula: str) -> Code:
+    """The code of a function; a value bears its formula's name, as others have it."""
+    code = own.codes[0]
+    if own.planned.kind is not VALUE or len(code.returns) > 1:
+        return code
+    (value,) = code.returns
+    if not value.order or isinstance(value.op, Variable):
+        return code
+    lines = (*code.statements, Let(formula, value))
+    return replace(code, statements=lines, returns=(bound(formula, value),))
 
 
 def _stated(own: Made, code: Code) -> Made:
