@@ -46,7 +46,8 @@ def _blocked(
     ways = list[RowFunction]()
     value = found[VALUE_AND_GRADIENT]
     axis, whole = value.axis, value.whole
-    variables = [p for p in given(whole.parameters) if p.name in whole.wrt]
+    known = {p.name: p for p in given(whole.parameters)}
+    variables = [known[name] for name in whole.wrt]
     shards = {p.name: at for p in variables if (at := _rows_of(p.dims, axis))}
     for name in (VALUE_AND_GRADIENT, HESSIAN.name, HVP.name):
         own = found.get(name)
