@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from tensorgen.calculus.kinds import HESSIAN, HVP
 from tensorgen.emit.blocked import (
     BY_PASSES,
+    BY_ROWS,
     VALUE_AND_GRADIENT,
     BlockedFunction,
     Pieces,
@@ -54,18 +55,21 @@ def _blocked(
         is_summed = own is not None and own.finish is not None and own.rows is None
         if name == HESSIAN.name and name in asked and (shards or not is_summed):
             hessian = BY_PASSES if HVP.name in found else ""
-            continue
+            if hessian and own is not None and own.apart:
+                hessian = BY_ROWS
+            else:
+                continue
         if own is None:
             continue
         methods[name] = _pieces(own, shards)
         ways.append(own)
         counts |= own.counts
         firsts |= {own.first} - {""}
-        if name == HESSIAN.name and own.finish is not None:
+        if name == HESSIAN.name and own.finish is not None and not own.apart:
             hessian = annotation(made[own.finish.name])
     data = [p for p in given(whole.parameters) if p.name not in whole.wrt]
     rows = [p for p in data if any(map(axis.has, p.dims))]
-    biased = next(filter(None, map(_bias, ways)), "")
+    biased = next(filter(None, map(_bias, (x for x in ways if not x.apart))), "")
     axes: dict[str, tuple[str, int | None]] = {x: (x, None) for x in axis.sizes}
     axes |= {str(d): (p.name, k) for p in rows for k, d in enumerate(p.dims)}
     needed = [axis.size] * bool(firsts) + [size for size, _ in shards.values()]
@@ -106,7 +110,7 @@ def _pieces(own: RowFunction, shards: Collection[str]) -> Pieces:
         {p.name for p in own.rows.parameters} & {*last}
     )
     plan = own.whole.plan
-    nodes = zip(own.whole.root_names, plan.parts, strict=True)
+    nodes = () if own.apart else zip(own.whole.root_names, plan.parts, strict=True)
     fields = {name: _rows_of(part[0].dims, own.axis) for name, part in nodes}
     return Pieces(
         rounds,
