@@ -17,6 +17,7 @@ from tensorgen.emit.returned import annotation
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children, topological
 from tensorgen.passes.row_places import RowAxis
+from tensorgen.plans.hessian_rows import DIAGONAL
 from tensorgen.plans.row_pieces import RowFunction
 from tensorgen.plans.rows_in_blocks import Refused
 
@@ -50,15 +51,13 @@ def _blocked(
     known = {p.name: p for p in given(whole.parameters)}
     variables = [known[name] for name in whole.wrt]
     shards = {p.name: at for p in variables if (at := _rows_of(p.dims, axis))}
-    for name in (VALUE_AND_GRADIENT, HESSIAN.name, HVP.name):
+    for name in (VALUE_AND_GRADIENT, HESSIAN.name, HVP.name, DIAGONAL.name):
         own = found.get(name)
-        is_summed = own is not None and own.finish is not None and own.rows is None
-        if name == HESSIAN.name and name in asked and (shards or not is_summed):
+        if name == HESSIAN.name and name in asked and (own is None or own.stays):
             hessian = BY_PASSES if HVP.name in found else ""
-            if hessian and own is not None and own.apart:
-                hessian = BY_ROWS
-            else:
+            if not hessian or own is None or not own.apart:
                 continue
+            hessian = BY_ROWS
         if own is None:
             continue
         methods[name] = _pieces(own, shards)

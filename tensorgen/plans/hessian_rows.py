@@ -2,20 +2,41 @@
 
 Where nothing couples the rows of such variables with each other, a block has what its
 own rows are multiplied by: an object for each pair of variables one of which has rows.
-So it can eliminate its rows, and what is left is a matrix of the other variables.
+So it can eliminate its rows, and what is left is a matrix of the other variables. All
+else is multiplied by, and solved by products, for which the diagonal is a help.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
+from tensorgen.calculus.kinds import GRADIENT
 from tensorgen.ir.dims import Dim
-from tensorgen.ir.nodes import Constraint, Lookup, topological
+from tensorgen.ir.graph import Graph
+from tensorgen.ir.nodes import Constraint, Lookup, Node, topological
+from tensorgen.ir.views import Name
+from tensorgen.operators.reshape import reshape
+from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import sizes_in
 from tensorgen.passes.row_places import RowAxis
 from tensorgen.plans.planned import PlannedFunction
+from tensorgen.plans.planner import Planner
 from tensorgen.structure.stored import Compressed, StoredTerm, as_compressed
+
+DIAGONAL = replace(
+    GRADIENT,
+    name="hessian_diagonal",
+    called="{f}_hess_diagonal",
+    summary="Diagonal of the Hessian of `{f}` with respect to {x}.",
+    root="hess_diagonal",
+    bundle="HessDiagonal",
+    label="diagonal",
+    method="",
+    part="",
+)
+"""What products with a Hessian that stays with rows are preconditioned by."""
 
 
 def stays_with_rows(planned: PlannedFunction, axis: RowAxis) -> list[bool] | None:
@@ -38,6 +59,47 @@ def stays_with_rows(planned: PlannedFunction, axis: RowAxis) -> list[bool] | Non
         if not own and any(map(axis.has, (d for x in part for d in x.dims))):
             return None  # a sum over rows that are kept apart
     return found if shards else None
+
+
+def diagonal(planner: Planner, planned: PlannedFunction) -> PlannedFunction:
+    """Return the diagonal of a Hessian, by each of its variables, as a function."""
+    graph = planner.graph
+    squares = [k for k, own in enumerate(planned.blocks) if planned.is_square(k)]
+    tensors = as_compressed(planned.plan.tensors)
+    roots = [
+        _tied(graph, planned.plan.parts[k], tensors[k], planned.row_axes(k))
+        for k in squares
+    ]
+    names = planned.wrt if len(squares) > 1 else ("",)
+    return replace(
+        planned,
+        kind=DIAGONAL,
+        plan=optimise(planner.context(), [roots]),
+        root_names=tuple("_".join(["hess_diagonal", x]).rstrip("_") for x in names),
+        tensors=range(0),
+        stated=tuple(
+            _tied(graph, (planned.stated[k],), None, planned.row_axes(k))
+            for k in squares
+        ),
+        others=(),
+        unpromised=(),
+        undivided=None,
+        kept=None,
+    )
+
+
+def _tied(
+    graph: Graph, part: Sequence[Node], tensor: Compressed | None, rows: int
+) -> Node:
+    """The diagonal of a square tensor, given whole or by the arrays it is kept by."""
+    if tensor is None:
+        axes = (*range(rows), *range(rows))
+        return graph.product(range(rows), [(part[0], axes)])
+    first = tensor.axes(rows)
+    stored = {node: node for node in tensor.arrays}
+    tied: dict[int, Name] = {first + k: k for k in range(first)}
+    node = tensor.contracted(graph, stored, range(first), (), tied)
+    return reshape(graph, node, tensor.shape[:rows]) if tensor.parts else node
 
 
 def _is_told(tensor: Compressed, own: bool, axis: RowAxis) -> bool:

@@ -64,6 +64,13 @@ class RowFunction:
     apart: bool = False
 
     @property
+    def stays(self) -> bool:
+        """Whether some of it stays with rows, or is of variables that have rows."""
+        own = (p for p in self.whole.parameters if p.name in self.whole.wrt)
+        shards = any(self.axis.has(dim) for p in own for dim in p.dims)
+        return shards or self.finish is None or self.rows is not None
+
+    @property
     def pieces(self) -> list[PlannedFunction]:
         """All functions that are emitted for it, in the order in which they run."""
         found = [x for own in self.rounds for x in (own.start, own.partial)]
@@ -74,8 +81,16 @@ class RowFunction:
 class RowPlanner:
     """Cuts one function into pieces, and plans each of them."""
 
-    def __init__(self, planner: Planner, planned: PlannedFunction, axis: RowAxis):
+    def __init__(
+        self,
+        planner: Planner,
+        planned: PlannedFunction,
+        axis: RowAxis,
+        hidden: bool = False,
+    ) -> None:
+        """Plan a function, which is emitted itself unless it is `hidden`."""
         self.planner, self.planned, self.axis = planner, planned, axis
+        self.hidden = hidden
         self.graph = planner.graph
         taken = {p.name for p in every(planned.parameters)}
         taken |= {
@@ -221,7 +236,7 @@ class RowPlanner:
         counts = self._counts_rows or any(
             self.axis.mentions(check.size) for check in planned.source.checks
         )
-        if all(has_rows) and not self.gone and not counts:
+        if all(has_rows) and not self.gone and not counts and not self.hidden:
             return None, planned  # a block is as good as all rows
         suffix, what = ("rows", "a block") if any(has_rows) else ("finish", "totals")
         summary = f"{kind.summary[:-1]}, from {what}."
