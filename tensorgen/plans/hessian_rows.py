@@ -31,7 +31,6 @@ DIAGONAL = replace(
     called="{f}_hess_diagonal",
     summary="Diagonal of the Hessian of `{f}` with respect to {x}.",
     root="hess_diagonal",
-    bundle="HessDiagonal",
     label="diagonal",
     method="",
     part="",
