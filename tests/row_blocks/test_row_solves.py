@@ -172,11 +172,11 @@ def test_what_is_left_may_be_singular(dense: int) -> None:
     expr = "sum(t**2) + sum(u**2) + w[2]**2 + w[3]**2"
     model = SOLVED["effects"]._replace(where=where, expr=expr)
     whole, over, v = over_rows(model, CUTS["of seven"])
-    with pytest.raises(np.linalg.LinAlgError, match="[Ss]ingular"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"[Ss]ingular"):
         whole.hessian(v).solve(v)
     hessian = over.hess(v)
     hessian._dense = dense
-    with pytest.raises(np.linalg.LinAlgError, match="[Ss]ingular"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"[Ss]ingular"):
         hessian.solve(v)
 
 
