@@ -3,7 +3,8 @@
     python examples/beyond_memory/factors_of_users.py
 
 One flat vector has the factors of all users, in the order of the blocks, and of items.
-A block is sent its slice of them, and gives the gradient there beside its totals.
+A block is sent its slice of them, and gives the gradient there beside its totals. In
+Newton steps it eliminates its users, of which a system of the items is left.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -45,9 +46,15 @@ def main(given: list[str] | None = None) -> tuple[Any, Any]:
         loss = model.LossProblem.over(blocks, map=over_processes)
         start = loss.pack(*(rng.standard_normal(size) for size in sizes))
         found = minimize(loss.fun_and_grad, start, jac=True, method="L-BFGS-B")
-        error = np.sqrt(found.fun / len(data["user"]))
+        v, norms = found.x, [np.linalg.norm(found.jac)]
+        for _ in range(3):
+            # The shift is for rotations of all factors, which change nothing.
+            v = v - loss.hess(v).solve(loss.grad(v), shift=1e-3)
+            norms.append(np.linalg.norm(loss.grad(v)))
+        error = np.sqrt(loss.fun(v) / len(data["user"]))
         print(f"{found.nit} iterations, {error:.4f} of error and penalty a rating")
-        factors = loss.unpack(found.x)
+        print("then gradients of norm", *(f"{norm:.0e}" for norm in norms))
+        factors = loss.unpack(v)
     ours = model.LossProblem.over(blocks)
     return ours, ours.pack(*factors)
 

@@ -39,7 +39,8 @@ class Kind:
     others have instead. A kind with `beside` is not asked for: it is emitted where all
     of those are. `method` is the sentence of a method that problems have, `part` what
     that returns. Of tuples of several results `told` says what they are; two of them
-    are `joined` by functions, one for each result.
+    are `joined` by functions, one for each result. A piece may have `only` some of the
+    blocks, by their names.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Kind:
     part: str = ""
     told: str = ""
     joined: tuple[str, ...] = ()
+    only: Blocks = ()
 
     def public_name(self, function: str, order: tuple[str, ...] = ()) -> str:
         """Return what is emitted is called in Python, `f_d3` or `f_d_U_V` included."""
@@ -95,7 +97,7 @@ class Kind:
         if self.by == "each":
             return tuple((x,) for x in wrt)
         if self.by == "pair":
-            return pairs(wrt)
+            return self.only or pairs(wrt)
         if self.by == "all":
             return tuple(combinations_with_replacement(wrt, len(order)))
         return (order,) if self.by == "order" else ((),)

@@ -11,6 +11,8 @@ from tensorgen.emit.interface import Parameter
 VALUE_AND_GRADIENT = f"{VALUE.name}_and_{GRADIENT.name}"
 BY_PASSES = "_HessianByPasses"
 """The class of a Hessian parts of which stay with their rows: it is multiplied by."""
+BY_ROWS = "_HessianByRows"
+"""That of one whose rows nothing couples but what they share: they are eliminated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,7 +215,7 @@ def _part(kind: Kind, function: Function, named: bool) -> list[str]:
         return shape_phrase(function.block_dims(kind, block))
 
     blocks = kind.blocks(function.wrt, function.order)
-    if len(blocks) == 1:
+    if len(blocks) == 1 or kind.only:
         return [label + kind.returns.format(shape=shape(*blocks[0]))]
     if kind.by == "each":
         dims = (tuple_text(function.block_dims(kind, (x,))) for x in function.wrt)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tensorgen.calculus.kinds import HESSIAN, JACOBIAN, ORDER
 from tensorgen.emit import returned, unknown_solvers
 from tensorgen.emit.backends import BACKENDS
-from tensorgen.emit.blocked import BY_PASSES
+from tensorgen.emit.blocked import BY_PASSES, BY_ROWS
 from tensorgen.emit.interface import (
     Body,
     Function,
@@ -112,7 +112,10 @@ def uses(module: Module) -> dict[str, bool]:
         "has_points": bool(module.bound),
         "has_row_blocks": bool(module.blocked),
         "has_shards": any(own.shards for own in module.blocked),
-        "has_passes": any(own.hessian == BY_PASSES for own in module.blocked),
+        "has_passes": any(
+            own.hessian in (BY_PASSES, BY_ROWS) for own in module.blocked
+        ),
+        "has_row_solves": any(own.hessian == BY_ROWS for own in module.blocked),
         "has_objects": matrix or higher or bool(bases),
         "has_matrix": matrix,
         "has_jacobian": dense,

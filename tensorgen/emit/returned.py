@@ -175,6 +175,8 @@ def _type(function: Function, kind: Kind) -> str:
     blocks, several = kind.blocks(function.wrt, function.order), fields(function, kind)
     if several is not None:
         return several.name
+    if kind.only:
+        return "dict[tuple[str, str], Any]"
     if kind.holder:
         return object_type(function)
     if len(blocks) > 1:
@@ -279,7 +281,7 @@ def _returned(
         )
         whole = f"{JOINT_DERIVATIVE}({{{', '.join(items)}}}, {{{axes}}})"
         return [], [*lead, whole]
-    if kind.holder and kind.by == "pair" and len(own) > 1:
+    if kind.holder and kind.by == "pair" and (len(own) > 1 or kind.only):
         return _joint(function, lead, own, result, several)
     return [], [*lead, _bundle(function, kind, own)]
 
@@ -299,7 +301,7 @@ def _joint(
     def whole(values: Sequence[str]) -> str:
         items = zip(function.blocks, values, strict=True)
         inside = ", ".join(f'("{a}", "{b}"): {value}' for (a, b), value in items)
-        return f"{made}({{{inside}}})"
+        return f"{{{inside}}}" if function.kind.only else f"{made}({{{inside}}})"
 
     def line(values: Sequence[str]) -> str:
         return ", ".join(["return", *lead, whole(values)])

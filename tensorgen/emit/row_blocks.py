@@ -66,7 +66,7 @@ def over(own: BlockedFunction) -> Over:
         "_shards": _places(own.shards),
     }
     if own.shards:
-        fields = {name: way.fields for name, way in own.methods.items()}
+        fields = {name: way.fields for name, way in own.methods.items() if way.fields}
         pairs = (f'"{name}": {quoted_names(x)}' for name, x in fields.items())
         along = {x: at for way in own.methods.values() for x, at in way.along.items()}
         tables |= {"_fields": f"{{{', '.join(pairs)}}}", "_along": _places(along)}

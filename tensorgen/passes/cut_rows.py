@@ -30,13 +30,14 @@ from tensorgen.ir.nodes import (
     Size,
     Sum,
     Term,
+    children,
     topological,
 )
 from tensorgen.ir.rebuild import carry_names, of_others, sizes_of
 from tensorgen.operators.calls import OPERATORS
 from tensorgen.operators.recurrences.recurrence import Recurrence, is_recurrence
 from tensorgen.passes.row_places import Place, RowAxis, RowsRefused, latest
-from tensorgen.passes.views import degree
+from tensorgen.passes.views import degree, is_entries
 
 
 class Held(NamedTuple):
@@ -100,6 +101,33 @@ class RowCut:
         """Return where each root is; none is a sum. Raises `RowsRefused`."""
         self._visit(roots)
         return [self._whole(root) for root in roots]
+
+    # What starts a round
+
+    def steady(self, nodes: Sequence[Node]) -> list[Node]:
+        """The largest values that are the same for all blocks and take some work."""
+        totals = {total.given.name for total in self.totals}
+        own: dict[Node, bool] = {}
+        heavy: dict[Node, bool] = {}
+        for node in topological(nodes):
+            below = children(node)
+            has_rows = any(self.axis.has(dim) for dim in node.dims)
+            own[node] = has_rows or node is self.first or any(own[x] for x in below)
+            # To read entries is no work.
+            works = isinstance(node, Call) or (
+                isinstance(node, Product) and bool(node.inner) and not is_entries(node)
+            )
+            given = isinstance(node, Input) and node.name in totals
+            heavy[node] = works or given or any(heavy[x] for x in below)
+        found: dict[Node, None] = {}
+        for node in topological(nodes):
+            for x in children(node) if own[node] else ():
+                plain = isinstance(x, Input | Constant | Size | Iota)
+                if not own[x] and heavy[x] and not plain:
+                    found[x] = None
+        return [*found]
+
+    # Places
 
     def _visit(self, roots: Iterable[Node]) -> None:
         for node in topological(roots):

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from tensorgen.calculus.kinds import HESSIAN, HVP
 from tensorgen.emit.blocked import (
     BY_PASSES,
+    BY_ROWS,
     VALUE_AND_GRADIENT,
     BlockedFunction,
     Pieces,
@@ -16,6 +17,7 @@ from tensorgen.emit.returned import annotation
 from tensorgen.ir.dims import Dim
 from tensorgen.ir.nodes import Input, Node, Product, Sum, children, topological
 from tensorgen.passes.row_places import RowAxis
+from tensorgen.plans.hessian_rows import DIAGONAL
 from tensorgen.plans.row_pieces import RowFunction
 from tensorgen.plans.rows_in_blocks import Refused
 
@@ -46,25 +48,27 @@ def _blocked(
     ways = list[RowFunction]()
     value = found[VALUE_AND_GRADIENT]
     axis, whole = value.axis, value.whole
-    variables = [p for p in given(whole.parameters) if p.name in whole.wrt]
+    known = {p.name: p for p in given(whole.parameters)}
+    variables = [known[name] for name in whole.wrt]
     shards = {p.name: at for p in variables if (at := _rows_of(p.dims, axis))}
-    for name in (VALUE_AND_GRADIENT, HESSIAN.name, HVP.name):
+    for name in (VALUE_AND_GRADIENT, HESSIAN.name, HVP.name, DIAGONAL.name):
         own = found.get(name)
-        is_summed = own is not None and own.finish is not None and own.rows is None
-        if name == HESSIAN.name and name in asked and (shards or not is_summed):
+        if name == HESSIAN.name and name in asked and (own is None or own.stays):
             hessian = BY_PASSES if HVP.name in found else ""
-            continue
+            if not hessian or own is None or not own.apart:
+                continue
+            hessian = BY_ROWS
         if own is None:
             continue
         methods[name] = _pieces(own, shards)
         ways.append(own)
         counts |= own.counts
         firsts |= {own.first} - {""}
-        if name == HESSIAN.name and own.finish is not None:
+        if name == HESSIAN.name and own.finish is not None and not own.apart:
             hessian = annotation(made[own.finish.name])
     data = [p for p in given(whole.parameters) if p.name not in whole.wrt]
     rows = [p for p in data if any(map(axis.has, p.dims))]
-    biased = next(filter(None, map(_bias, ways)), "")
+    biased = next(filter(None, map(_bias, (x for x in ways if not x.apart))), "")
     axes: dict[str, tuple[str, int | None]] = {x: (x, None) for x in axis.sizes}
     axes |= {str(d): (p.name, k) for p in rows for k, d in enumerate(p.dims)}
     needed = [axis.size] * bool(firsts) + [size for size, _ in shards.values()]
@@ -105,7 +109,7 @@ def _pieces(own: RowFunction, shards: Collection[str]) -> Pieces:
         {p.name for p in own.rows.parameters} & {*last}
     )
     plan = own.whole.plan
-    nodes = zip(own.whole.root_names, plan.parts, strict=True)
+    nodes = () if own.apart else zip(own.whole.root_names, plan.parts, strict=True)
     fields = {name: _rows_of(part[0].dims, own.axis) for name, part in nodes}
     return Pieces(
         rounds,

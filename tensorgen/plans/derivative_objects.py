@@ -53,7 +53,8 @@ class Objects:
             )
             for block, (_, tensor) in enumerate(tensors)
         ]
-        few = planned.kind.by == "pair" and self._are_few(planned, structures)
+        joint = planned.kind.by == "pair" and not planned.kind.only
+        few = joint and self._are_few(planned, structures)
         for block, ((k, _), structure) in enumerate(
             zip(tensors, structures, strict=True)
         ):

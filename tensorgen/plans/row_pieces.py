@@ -17,18 +17,7 @@ from tensorgen.calculus.kinds import VALUE, Kind, camel, result_name
 from tensorgen.emit import function_preamble
 from tensorgen.emit.interface import Parameter, every
 from tensorgen.errors import Text
-from tensorgen.ir.nodes import (
-    Call,
-    Constant,
-    Input,
-    Iota,
-    Node,
-    Product,
-    Size,
-    children,
-    inputs_of,
-    topological,
-)
+from tensorgen.ir.nodes import Input, Node, inputs_of, topological
 from tensorgen.ir.rebuild import substituted
 from tensorgen.lang import ElaboratedFunction
 from tensorgen.lower.value_names import Names
@@ -38,7 +27,7 @@ from tensorgen.passes.matrices.mirror_products import about_means
 from tensorgen.passes.optimise import optimise
 from tensorgen.passes.rates import sizes_in
 from tensorgen.passes.row_places import RowAxis, RowsRefused
-from tensorgen.passes.views import is_entries
+from tensorgen.plans.hessian_rows import stays_with_rows
 from tensorgen.plans.planned import Member, PlannedFunction
 from tensorgen.plans.planner import Planner
 from tensorgen.spec.model import Definition
@@ -61,7 +50,8 @@ class RowFunction:
     """A function in pieces: its rounds, and what comes after the last.
 
     `counts` are the arguments that are numbers of all rows, with the size of each, and
-    `first` is the argument that is the number of a block's first row.
+    `first` is the argument that is the number of a block's first row. A Hessian is
+    `apart` where a block has all of it that its rows are multiplied by.
     """
 
     whole: PlannedFunction
@@ -71,6 +61,14 @@ class RowFunction:
     rows: PlannedFunction | None
     counts: Mapping[str, str]
     first: str
+    apart: bool = False
+
+    @property
+    def stays(self) -> bool:
+        """Whether some of it stays with rows, or is of variables that have rows."""
+        own = (p for p in self.whole.parameters if p.name in self.whole.wrt)
+        shards = any(self.axis.has(dim) for p in own for dim in p.dims)
+        return shards or self.finish is None or self.rows is not None
 
     @property
     def pieces(self) -> list[PlannedFunction]:
@@ -83,8 +81,16 @@ class RowFunction:
 class RowPlanner:
     """Cuts one function into pieces, and plans each of them."""
 
-    def __init__(self, planner: Planner, planned: PlannedFunction, axis: RowAxis):
+    def __init__(
+        self,
+        planner: Planner,
+        planned: PlannedFunction,
+        axis: RowAxis,
+        hidden: bool = False,
+    ) -> None:
+        """Plan a function, which is emitted itself unless it is `hidden`."""
         self.planner, self.planned, self.axis = planner, planned, axis
+        self.hidden = hidden
         self.graph = planner.graph
         taken = {p.name for p in every(planned.parameters)}
         taken |= {
@@ -94,6 +100,7 @@ class RowPlanner:
         self.known: dict[Node, Node] = {}
         self.more: dict[str, Node] = {}
         self.gone: list[check.Round] = []
+        self.apart = stays_with_rows(planned, axis)
 
     def plan(self) -> RowFunction:
         """Return the pieces; raises `RowsRefused` where there are none."""
@@ -139,6 +146,7 @@ class RowPlanner:
             rows,
             {name: size for size, name in cut.counts.items()},
             first,
+            self.apart is not None,
         )
 
     def _named(
@@ -186,7 +194,7 @@ class RowPlanner:
 
     def _start(self, number: int, nodes: Sequence[Node]) -> PlannedFunction | None:
         """What is computed once before a round, if that is more than arithmetic."""
-        hoisted = self._steady(substituted(self.graph, nodes, self.known))
+        hoisted = self.cut.steady(substituted(self.graph, nodes, self.known))
         values = {self._name_of(node): node for node in hoisted}
         if not values:
             return None
@@ -207,41 +215,18 @@ class RowPlanner:
         wanted = [x for x in known if x is not None]
         return self.names.pick([*wanted, *describe(node, graph.names.get), "value"])
 
-    def _steady(self, nodes: Sequence[Node]) -> list[Node]:
-        """The largest values that are the same for all blocks and take some work."""
-        own: dict[Node, bool] = {}
-        heavy: dict[Node, bool] = {}
-        for node in topological(nodes):
-            below = children(node)
-            has_rows = any(self.axis.has(dim) for dim in node.dims)
-            own[node] = has_rows or node is self.cut.first or any(own[x] for x in below)
-            # To read entries is no work.
-            works = isinstance(node, Call) or (
-                isinstance(node, Product) and bool(node.inner) and not is_entries(node)
-            )
-            given = isinstance(node, Input) and node.name in self.totals
-            heavy[node] = works or given or any(heavy[x] for x in below)
-        found: dict[Node, None] = {}
-        for node in topological(nodes):
-            for x in children(node) if own[node] else ():
-                plain = isinstance(x, Input | Constant | Size | Iota)
-                if not own[x] and heavy[x] and not plain:
-                    found[x] = None
-        return list(found)
-
-    @property
-    def totals(self) -> set[str]:
-        """The names of all totals."""
-        return {t.given.name for t in self.cut.totals}
-
     def _ends(
         self, found: Sequence[Held]
     ) -> tuple[PlannedFunction | None, PlannedFunction | None]:
         """What is made of totals, and what stays with its rows."""
         roots = substituted(self.graph, [x.node for x in found], self.known)
         has_rows = [x.place.kind == "rows" for x in found]
+        if self.apart is not None:
+            pairs = zip(self.apart, self.planned.plan.parts, strict=True)
+            has_rows = [own for own, part in pairs for _ in part]
         if any(has_rows) and not all(has_rows):
-            return self._mixed(roots, has_rows)
+            mixed = self._mixed if self.apart is None else self._by_pairs
+            return mixed(roots, has_rows)
         planned, kind = self.planned, self.planned.kind
         tensors = zip(planned.stated, planned.plan.tensors, strict=True)
         for tensor, kept in tensors if not any(has_rows) else ():
@@ -251,15 +236,23 @@ class RowPlanner:
         counts = self._counts_rows or any(
             self.axis.mentions(check.size) for check in planned.source.checks
         )
-        if all(has_rows) and not self.gone and not counts:
+        if all(has_rows) and not self.gone and not counts and not self.hidden:
             return None, planned  # a block is as good as all rows
         suffix, what = ("rows", "a block") if any(has_rows) else ("finish", "totals")
+        summary = f"{kind.summary[:-1]}, from {what}."
+        made = self._end(planned, roots, _as(kind, suffix, summary=summary))
+        return (None, made) if any(has_rows) else (made, None)
+
+    def _end(
+        self, planned: PlannedFunction, roots: Sequence[Node], kind: Kind
+    ) -> PlannedFunction:
+        """The last piece of what is planned, its results made of other roots."""
         plan = planned.plan.over(optimise(self.planner.context(), [roots]).roots)
         parameters = self._parameters(plan.roots, {*planned.wrt})
-        made = replace(
+        return replace(
             planned,
             source=self._source(planned.source, parameters),
-            kind=_as(kind, suffix, summary=f"{kind.summary[:-1]}, from {what}."),
+            kind=kind,
             plan=plan,
             parameters=parameters,
             others=(),
@@ -269,7 +262,33 @@ class RowPlanner:
             handed=self._handed_on(),
             composed=self._composed(),
         )
-        return (None, made) if any(has_rows) else (made, None)
+
+    def _by_pairs(
+        self, roots: Sequence[Node], has_rows: Sequence[bool]
+    ) -> tuple[PlannedFunction, PlannedFunction]:
+        """Both, as what the variables of a Hessian have of it, pair by pair."""
+        planned, ends = self.planned, []
+        assert self.apart is not None
+        for suffix, rows in (("finish", False), ("rows", True)):
+            places = [k for k, own in enumerate(self.apart) if own is rows]
+            what = "with rows, from a block" if rows else "with none, from totals"
+            kind = _as(
+                planned.kind,
+                suffix,
+                summary=f"Of `{planned.name}`, what is of variables {what}.",
+                only=tuple(planned.blocks[k] for k in places),
+                returns="a dictionary of objects, for each pair of variables",
+            )
+            part = replace(
+                planned,
+                plan=planned.plan.at(places),
+                root_names=tuple(planned.root_names[k] for k in places),
+                tensors=range(len(places)),
+                stated=tuple(planned.stated[k] for k in places),
+            )
+            own = [x for x, y in zip(roots, has_rows, strict=True) if y is rows]
+            ends.append(self._end(part, own, kind))
+        return ends[0], ends[1]
 
     @property
     def _counts_rows(self) -> bool:

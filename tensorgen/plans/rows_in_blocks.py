@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from tensorgen.calculus.kinds import HESSIAN, HVP, PROBLEM
 from tensorgen.errors import Faults, Remark
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import Program
 from tensorgen.passes.row_places import RowAxis, RowsRefused
+from tensorgen.plans.hessian_rows import diagonal
 from tensorgen.plans.planned import PlannedFunction
 from tensorgen.plans.planner import Planner
 from tensorgen.plans.row_pieces import RowFunction, RowPlanner
@@ -45,6 +48,7 @@ def rows_of(
         rows = [in_pieces(planner, planned, axis) for planned in own]
         if listed and name not in listed:
             rows = []
+        rows += _beside(planner, rows, axis)
         for one in rows if listed else ():
             if isinstance(one, Refused):
                 faults.add(one.told, listed[name].span(), hint=one.hint)
@@ -52,6 +56,25 @@ def rows_of(
     _check_names(found, plans, faults)
     faults.raise_if_any()
     return found
+
+
+def _beside(
+    planner: Planner, rows: Sequence[RowFunction | Refused], axis: RowAxis
+) -> Iterator[RowFunction]:
+    """Yield what a Hessian is multiplied by and solved with, if it stays with rows."""
+    by_kind = {row.whole.kind: row for row in rows}
+    hessian = by_kind.get(HESSIAN)
+    emitted = {one.kind for one in planner.function.spec.emit}
+    if hessian is None or PROBLEM not in emitted:
+        return
+    if isinstance(hessian, RowFunction) and not hessian.stays:
+        return
+    wanted = [] if HVP in by_kind else [planner.planned(HVP)]
+    if isinstance(hessian, Refused) or not hessian.apart:
+        wanted.append(diagonal(planner, hessian.whole))
+    for planned in wanted:
+        with suppress(RowsRefused):
+            yield RowPlanner(planner, planned, axis, hidden=True).plan()
 
 
 def _check_names(

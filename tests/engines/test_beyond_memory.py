@@ -64,4 +64,5 @@ def test_factors_that_lie_with_their_ratings_are_fitted_as_with_all_of_them(
     assert np.array_equal(whole.pack(*over.unpack(v)), v)
     np.testing.assert_allclose(over.fun(v), whole.value(v), rtol=1e-12)
     np.testing.assert_allclose(over.grad(v), whole.gradient(v), atol=1e-9)
+    assert np.linalg.norm(whole.gradient(v)) < 1e-9
     assert whole.value(v) < 0.2 * len(whole._data.user)

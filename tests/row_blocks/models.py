@@ -47,7 +47,7 @@ MODELS = {
     "network": Model(
         "H = tanh(X @ A); r = H @ b - y",
         "sum(r**2)",
-        wrt="[A, b]",
+        wrt="[b, A]",
         inputs="A: [n, k], b: [k], X: [m, n], y: [m]",
     ),
     "standardised": Model(
@@ -95,7 +95,7 @@ MODELS = {
     ),
 }
 # Each shows a law that no other one shows: sums, rounds, exponentials above a level,
-# the number of a row, entries that come along, steps, variables of several axes.
+# the number of a row, variables in another order than inputs, entries that come along.
 LAWS = (
     "logistic",
     "standardised",
@@ -103,6 +103,7 @@ LAWS = (
     "softmax",
     "numbered",
     "product",
+    "network",
     "ratings",
 )
 CASES = [pytest.param(x, id=x) if x in LAWS else left(x) for x in MODELS]

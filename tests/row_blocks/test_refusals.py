@@ -99,7 +99,7 @@ def test_inputs_are_no_sparse_matrix_because_of_their_names() -> None:
 def test_an_object_that_counts_rows_is_refused_and_multiplied_by_passes() -> None:
     text = (
         "tensorgen: 1\ninputs: {u: [m], y: [m]}\nblocks: {m: , functions: [f]}\n"
-        "functions:\n  f:\n    expr: sum((u - y)**2)\n    wrt: u\n"
+        "functions:\n  f:\n    expr: sum((u - y)**2) + sum(u)**2\n    wrt: u\n"
         "    emit: [value, gradient, hessian, hvp, problem]\n"
     )
     (told,) = faults(text)
@@ -107,8 +107,9 @@ def test_an_object_that_counts_rows_is_refused_and_multiplied_by_passes() -> Non
     module = tensorgen.load(text.replace(", functions: [f]", ""))
     y, d = np.arange(3.0), np.ones(3)
     over = module.FProblem.over([{"y": y[:1]}, {"y": y[1:]}])
-    assert np.array_equal(over.hess(d) @ d, 2 * d)
-    assert np.array_equal(over.grad(d), 2 * (d - y))
+    assert np.array_equal(over.hess(d) @ d, 2 * d + 6)
+    assert np.allclose(over.hess(d).solve(2 * d + 6), d)
+    assert np.array_equal(over.grad(d), 2 * (d - y) + 6)
 
 
 def test_functions_that_find_unknowns_are_refused() -> None:

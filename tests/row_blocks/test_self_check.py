@@ -11,6 +11,7 @@ from tensorgen.errors import InternalError, Source
 from tensorgen.passes import cut_rows
 from tensorgen.passes.cut_rows import RowCut
 from tensorgen.pipeline import compile_spec
+from tensorgen.plans.row_pieces import RowPlanner
 from tests.row_blocks.models import MODELS
 
 
@@ -94,3 +95,22 @@ def test_results_with_rows_and_without_are_held_against_all_rows(
     monkeypatch.setattr(RowCut, "_multiplied", _lost(RowCut._multiplied))
     with pytest.raises(InternalError, match="does not compute what calculus states"):
         mixed()
+
+
+@pytest.mark.parametrize("end", ["finish", "rows"])
+def test_what_pairs_of_variables_have_is_held_against_the_whole_hessian(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = MIXED.replace("[gradient]", "[hessian]").replace(
+        "sum(r**2)", "sum(r**2) + sum(w**4)"
+    )
+    real = RowPlanner._end
+
+    def doubled(self: RowPlanner, planned: Any, roots: Any, kind: Any) -> Any:
+        if kind.only and kind.name.endswith(end):
+            roots = [self.graph.scale(roots[0], 2), *roots[1:]]
+        return real(self, planned, roots, kind)
+
+    monkeypatch.setattr(RowPlanner, "_end", doubled)
+    with pytest.raises(InternalError, match=f"f_hess_{end} does not compute"):
+        compile_spec(Source("a.yaml", text), ["numpy"], "cross-country")

@@ -73,15 +73,19 @@ def module(model: Model) -> ModuleType:
 
 
 def both(name: str, ends: list[int], **given: Any) -> tuple[Any, Any, Any]:
+    """The problem of a model, that over blocks, a point."""
+    return over_rows(MODELS[name], ends, **given)
+
+
+def over_rows(model: Model, ends: list[int], **given: Any) -> tuple[Any, Any, Any]:
     """The problem with all rows in the order of blocks, that over them, a point."""
-    model = MODELS[name]
     made, values = module(model), data(model, ROWS)
     if "row" in values:
         values["row"] = np.sort(values["row"])  # as blocks have entries
     taken = inspect.signature(made.FProblem).parameters
     known = {x: values[x] for x in taken}
     whole, starts = made.FProblem(**known), [0, *ends]
-    blocks = [{x: v for x, v in own.items() if x in taken} for own in _cut(name, ends)]
+    blocks = [{x: v for x, v in own.items() if x in taken} for own in _cut(model, ends)]
     for own, start, stop in zip(blocks, starts, ends, strict=False):
         own["m"] = stop - start
     plain = {x: v for x, v in known.items() if x not in blocks[0]}
@@ -93,8 +97,8 @@ def both(name: str, ends: list[int], **given: Any) -> tuple[Any, Any, Any]:
     return whole, over, v
 
 
-def _cut(name: str, ends: list[int]) -> list[dict[str, Any]]:
-    model, values = MODELS[name], data(MODELS[name], ROWS)
+def _cut(model: Model, ends: list[int]) -> list[dict[str, Any]]:
+    values = data(model, ROWS)
     if "row" in values:
         values["row"] = np.sort(values["row"])
     return cut(model, values, ends)
