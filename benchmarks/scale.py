@@ -1,10 +1,11 @@
 """Rows in blocks against all rows at once: what blocks, engines and files cost.
 
 Run it by `PYTHONPATH=. python benchmarks/scale.py [--rows M] [--columns N]`; it writes
-benchmarks/results/scale.txt. BLAS has one thread everywhere, as workers give it. Data
-are those of examples/beyond_memory, and have to fit into memory twice: scikit-learn and
-the plain problem take all rows at once. Each fit starts at zero and ends where the norm
-of the gradient of the mean loss is below 1e-6, measured by the plain problem.
+benchmarks/results/scale.txt. BLAS has one thread everywhere, as workers give it, and so
+has JAX. Data are those of examples/beyond_memory, and have to fit into memory several
+times: scikit-learn, JAX and the plain problem take all rows at once. Each fit starts at
+zero and ends where the norm of the gradient of the mean loss is below 1e-6, measured by
+the plain problem. dask-ml, which is in no extra, asks for an environment of its own.
 """
 
 import argparse
@@ -22,13 +23,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pieces
 import report
 
 sys.path.insert(0, str(report.ROOT / "examples" / "beyond_memory"))
 
 from rows_in_files import files, module
+from scale_peers import Goal
+from scale_peers import fits as others
 from scipy.optimize import minimize
-from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from tensorgen.engines import dask_map, executor_map, mpi_map, npy_rows, zarr_rows
@@ -188,21 +191,12 @@ def fits(
             options={"ftol": 0, "gtol": SMALL / columns**0.5},
         )
         row(f"L-BFGS, {name}", time.perf_counter() - start, found.nfev, found.x)
-    # Its penalty is of the sum: |w|^2 / 2 beside C times the losses.
-    strength = 1 / (2 * LAM * len(data["y"]))
-    for solver in ("lbfgs", "newton-cholesky"):
-        tolerance = 1e-1
-        while True:
-            fit = LogisticRegression(
-                C=strength, solver=solver, fit_intercept=False, tol=tolerance
-            )
-            fit.set_params(max_iter=1000)
-            seconds = report.timed(partial(fit.fit, data["X"], data["y"]))
-            v = fit.coef_.ravel()
-            if np.linalg.norm(problem.gradient(v)) <= SMALL or tolerance < 1e-12:
-                break
-            tolerance /= 10
-        row(f"scikit-learn, {solver}", seconds, int(fit.n_iter_.max()), v)
+    goal = Goal(SMALL, LAM, WORKERS, problem.gradient)
+    for other in others(data, goal):
+        if isinstance(other, str):
+            lines.append(other)
+        else:
+            row(*other)
     return lines
 
 
@@ -226,8 +220,9 @@ def main() -> None:
 
 def tables(rows: int, columns: int) -> list[str]:
     """Return all lines of the result."""
-    packages = "numpy", "scipy", "scikit-learn", "dask", "mpi4py", "zarr"
-    lines = report.machine(*packages)
+    load = os.getloadavg()[0]
+    packages = "numpy scipy scikit-learn jax dask dask-ml mpi4py zarr"
+    lines = report.machine(*packages.split())
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         place = Path(folder)
         model = module(place)
@@ -246,11 +241,16 @@ def tables(rows: int, columns: int) -> list[str]:
         ways["zarr, one process"] = over(zarr(place, data), lam=LAM)
         lines += passes_cost(ways, columns, size)
         lines += fits(model, ways, data, columns)
+    lines += pieces.rows()
     lines += [
         "",
         f"Blocks: {len(blocks)}. Files were read before: they are in the cache",
     ]
-    return [*lines[:-1], f"{lines[-1]} of the system."]
+    lines[-1] += " of the system."
+    if load > 1:
+        beside = f"Taken beside other programs: load {load:.0f}"
+        lines += [f"{beside} on {os.cpu_count()} CPUs."]
+    return lines
 
 
 def zarr(folder: Path, data: dict[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 from zlib import crc32
 
@@ -24,6 +25,7 @@ from hypothesis import settings
 from tensorgen.check import Claim, Report
 from tensorgen.emit import layout
 from tensorgen.plans import claims
+from tests.device.library import stand_in
 from tests.made import as_printed
 from tests.slow import SLOW
 
@@ -61,6 +63,13 @@ LAID_OUT = (
 # How long an example takes on a busy machine says nothing about what is tested.
 settings.register_profile("tensorgen", deadline=None)
 settings.load_profile("tensorgen")
+
+
+@pytest.fixture
+def cupy() -> Iterator[ModuleType]:
+    """The stand-in for CuPy, imported in place of a CuPy that may be installed."""
+    with stand_in() as module:
+        yield module
 
 
 @pytest.fixture(scope="module")

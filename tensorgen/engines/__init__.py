@@ -12,10 +12,12 @@ blocks, which are read where they are needed, and maps are called as Python's ow
 `row_blocks.py` cuts rows that can be read by ranges, which `npy_rows.py`,
 `stored_rows.py`, `sparse_rows.py` and `entry_blocks.py` describe. `trees.py` says how
 totals are joined, and `shares.py` what one task does; `pools.py`, `clusters.py` and
-`ranks.py` have tasks done. `saved_totals.py` keeps totals in files.
+`ranks.py` have tasks done. `device_blocks.py` has blocks copied to a device of CuPy.
+`saved_totals.py` keeps totals in files.
 """
 
 from tensorgen.engines.clusters import dask_map, ray_map, spark_map
+from tensorgen.engines.device_blocks import device_blocks
 from tensorgen.engines.entry_blocks import edges
 from tensorgen.engines.npy_rows import npy_rows
 from tensorgen.engines.pools import BrokenPoolError, executor_map
@@ -32,6 +34,7 @@ __all__ = [
     "csr_rows",
     "dask_map",
     "dask_rows",
+    "device_blocks",
     "edges",
     "executor_map",
     "joined",

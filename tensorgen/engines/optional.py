@@ -6,7 +6,12 @@ import importlib
 from typing import Any
 
 # Too large, or too much a matter of the cluster, for an extra of ours.
-BY_THEMSELVES = {"pyspark": "pyspark", "ray": "ray"}
+BY_THEMSELVES = {
+    "cupy": "'tensorgen[cupy]'",
+    "cupyx": "'tensorgen[cupy]'",
+    "pyspark": "pyspark",
+    "ray": "ray",
+}
 
 
 def needed(name: str) -> Any:

@@ -42,10 +42,15 @@ _MADE = {
 }
 _OTHERS = """
     cupy.ElementwiseKernel cupy.ReductionKernel cupy.asnumpy
+    cupy.ndarray cupy.cuda.Device cupy.cuda.alloc cupy.cuda.alloc_pinned_memory
+    cupy.cuda.Event cupy.cuda.Event.record cupy.cuda.Event.synchronize
+    cupy.cuda.Stream cupy.cuda.Stream.synchronize cupy.cuda.Stream.wait_event
+    cupy.cuda.get_current_stream cupy.cuda.MemoryPointer.copy_from_host_async
     cupyx.allow_synchronize cupyx.errstate
     cupyx.scipy.sparse.linalg.splu
 """
 _LIBRARIES = "cublas cusolver cusparse"
+_ANYTHING = "(*args, **kwargs)"
 VALUE = "value"
 """What is no function."""
 
@@ -70,8 +75,10 @@ def recorded() -> dict[str, str]:
                     found[f"{name}.{member}.at"] = _parameters(own.at)
     for name in _OTHERS.split():
         own = _at(name)
-        is_compiled = isinstance(own, type)  # whose documentation alone tells it
-        found[name] = _documented(own) if is_compiled else _parameters(own)
+        bound = isinstance(_at(name.rpartition(".")[0]), type)
+        # What is compiled is told by its documentation alone.
+        told = _documented(own) if isinstance(own, type) else _ANYTHING
+        found[name] = _parameters(own, bound) if told == _ANYTHING else told
     return found
 
 
@@ -143,7 +150,7 @@ def _documented(own: Any) -> str:
     first = (own.__doc__ or "").strip().partition("\n")[0]
     found = re.search(r"\w+\((.*)\)", first.partition(" ->")[0])
     if found is None:
-        return "(*args, **kwargs)"
+        return _ANYTHING
     parts = []
     for one in filter(None, found[1].split(", ")):
         name, default, _ = one.partition("=")

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
 from types import ModuleType
 
 import numpy as np
 import pytest
-
-from tests.device.library import stand_in
-
-
-@pytest.fixture
-def cupy() -> Iterator[ModuleType]:
-    with stand_in() as module:
-        yield module
 
 
 def test_inputs_are_broadcast_and_outputs_have_their_shape(cupy: ModuleType) -> None:

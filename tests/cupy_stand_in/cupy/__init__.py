@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from . import _signatures, fft, lib, linalg
+from . import _signatures, cuda, fft, lib, linalg
 from ._array import lifted, ndarray, unwrap, wrap
 from ._kernels import ElementwiseKernel
 from ._reductions import ReductionKernel
@@ -24,6 +24,7 @@ __all__ = [
     "asarray",
     "asnumpy",
     "broadcast",
+    "cuda",
     "fft",
     "lib",
     "linalg",

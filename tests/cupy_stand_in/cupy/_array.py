@@ -33,7 +33,21 @@ class ndarray:
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
-    _data: Any
+    _array: Any
+    _memory: Any = None
+
+    def __init__(self, shape: Any, dtype: Any = float, memptr: Any = None) -> None:
+        _signatures.check("cupy.ndarray", (shape, dtype, memptr), {})
+        self._memory = memptr.mem
+        given = shape, dtype, memptr.mem.bytes, memptr._offset
+        self._array = numpy.ndarray(*given)
+
+    @property
+    def _data(self) -> Any:
+        """What is computed with."""
+        if self._memory is not None:
+            self._memory.use()
+        return self._array
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError(
@@ -43,9 +57,17 @@ class ndarray:
 
     @property
     def data(self) -> Any:
-        """Where the buffer is."""
-        address = self._data.__array_interface__["data"][0]
-        return types.SimpleNamespace(ptr=address)
+        """Where the buffer is, and on which device if it was given by a pointer."""
+        address = self._array.__array_interface__["data"][0]
+        device = getattr(self._memory, "device_id", None)
+        return types.SimpleNamespace(ptr=address, device_id=device)
+
+    def _viewed(self, value: Any) -> Any:
+        """Wrap what was made of this array, which a view of it keeps alive."""
+        found = wrap(value)
+        if isinstance(value, numpy.ndarray) and value.base is not None:
+            found._base, found._memory = self, self._memory
+        return found
 
     def get(self) -> Any:
         """Return a copy on the host."""
@@ -56,7 +78,7 @@ class ndarray:
         places = key if isinstance(key, tuple) else (key,)
         if any(isinstance(place, ndarray) for place in places):
             launch("take")
-        return wrap(self._data[unwrap(key)])
+        return self._viewed(self._data[unwrap(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(value, (ndarray, *NUMBERS)):
@@ -80,9 +102,9 @@ class ndarray:
 def wrap(value: Any) -> Any:
     """Return arrays and NumPy's scalars as device arrays, also within tuples."""
     if isinstance(value, numpy.ndarray | numpy.generic):
-        result = ndarray()
+        result = ndarray.__new__(ndarray)
         # CuPy has no scalars: what NumPy makes one has shape ().
-        result._data = numpy.asarray(value)
+        result._array = numpy.asarray(value)
         return result
     if isinstance(value, tuple):
         return tuple(map(wrap, value))
@@ -132,7 +154,8 @@ def _method(name: str) -> Function:
     def call(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         _signatures.check(f"cupy.ndarray.{name}", args, kwargs)
         launch(name)
-        return wrap(getattr(self._data, name)(*unwrap(args), **unwrap(kwargs)))
+        own = getattr(self._data, name)
+        return self._viewed(own(*unwrap(args), **unwrap(kwargs)))
 
     return call
 
@@ -161,7 +184,7 @@ def _conversion(name: str) -> Function:
 
 
 def _attribute(name: str) -> property:
-    return property(lambda self: wrap(getattr(self._data, name)))
+    return property(lambda self: self._viewed(getattr(self._data, name)))
 
 
 _BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
