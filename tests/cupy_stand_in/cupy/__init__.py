@@ -14,6 +14,7 @@ import numpy
 
 from . import _signatures, fft, lib, linalg
 from ._array import lifted, ndarray, unwrap, wrap
+from ._config import launch
 from ._kernels import ElementwiseKernel
 from ._reductions import ReductionKernel
 
@@ -41,7 +42,9 @@ def asarray(a: Any, dtype: Any = None) -> Any:
 
 
 def array(obj: Any, dtype: Any = None) -> Any:
-    """Return a new device array."""
+    """Return a new device array; a copy of one is made there."""
+    if isinstance(obj, ndarray):
+        launch("array")
     return wrap(numpy.array(unwrap(obj, host=True), dtype=dtype))
 
 

@@ -13,11 +13,6 @@ from . import _signatures
 from ._config import declare_synchronize, launch
 
 Function = Callable[..., Any]
-# The size of their results depends on entries, which the host has to see.
-_WAITING = """
-    argwhere bincount extract flatnonzero lexsort nonzero tril_indices triu_indices
-    unique lib.stride_tricks.sliding_window_view
-"""
 # Where NumPy takes numbers, too; the places of what has to be arrays.
 _ARRAYS_ALONE = {
     "cupy.broadcast_to": (0,),
@@ -49,20 +44,21 @@ class ndarray:
 
     def get(self) -> Any:
         """Return a copy on the host."""
-        declare_synchronize()
+        launch("get")
         return self._data.copy()
 
     def __getitem__(self, key: Any) -> Any:
-        places = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(place, ndarray) for place in places):
+        if _at_arrays(key):
             launch("take")
-        return wrap(self._data[unwrap(key)])
+            return wrap(self._data[unwrap(key)])
+        return wrap(_view(self._data, unwrap(key)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(value, (ndarray, *NUMBERS)):
             raise TypeError(f"cannot assign {type(value)} to a part of a device array")
-        launch("setitem")
-        self._data[unwrap(key)] = unwrap(value)
+        if _at_arrays(key) or not _is_same(_view(self._data, unwrap(key)), value):
+            launch("setitem")
+            self._data[unwrap(key)] = unwrap(value)
 
     def __len__(self) -> int:
         return len(self._data)
@@ -75,6 +71,30 @@ class ndarray:
 
     def __repr__(self) -> str:
         return f"device {self._data!r}"
+
+
+def _at_arrays(key: Any) -> bool:
+    """Whether arrays say which entries; those of a mask the host has to count."""
+    places = key if isinstance(key, tuple) else (key,)
+    arrays = [place for place in places if isinstance(place, ndarray)]
+    if any(place._data.dtype == bool for place in arrays):
+        declare_synchronize()
+    return bool(arrays)
+
+
+def _view(data: Any, key: Any) -> Any:
+    """A part of an array; of a single entry, too, it is a view, unlike NumPy's."""
+    places = key if isinstance(key, tuple) else (key,)
+    return data[places if any(x is ... for x in places) else (*places, ...)]
+
+
+def _is_same(part: Any, value: Any) -> bool:
+    """Whether a value is a part of an array itself, as `a[k] += v` has changed it."""
+    if not isinstance(value, ndarray):
+        return False
+    own = value._data
+    alike = part.shape == own.shape and part.strides == own.strides
+    return bool(alike and part.ctypes.data == own.ctypes.data)
 
 
 def wrap(value: Any) -> Any:
@@ -113,8 +133,6 @@ def lifted(function: Function, name: str) -> Function:
         for place in _ARRAYS_ALONE.get(name, ()):
             if not isinstance(args[place], ndarray):
                 raise TypeError(f"{name} takes arrays alone, not {args[place]!r}")
-        if name.removeprefix("cupy.") in _WAITING.split():
-            declare_synchronize()
         launch(name)
         return wrap(function(*unwrap(args), **unwrap(kwargs)))
 
@@ -154,7 +172,7 @@ def _operator(name: str) -> Function:
 
 def _conversion(name: str) -> Function:
     def call(self: ndarray) -> Any:
-        declare_synchronize()
+        launch(name)
         return getattr(self._data, name)()
 
     return call
