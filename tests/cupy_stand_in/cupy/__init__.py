@@ -59,10 +59,19 @@ def broadcast(*arrays: Any) -> Any:
     return numpy.broadcast(*(numpy.broadcast_to(0, shape) for shape in shapes))
 
 
+def _take(a: Any, indices: Any, axis: int | None = None, **others: Any) -> Any:
+    length = a.size if axis is None else a.shape[axis]
+    return numpy.take(a, numpy.asarray(indices) % max(length, 1), axis, **others)
+
+
+_OWN = {"take": _take}
+"""What CuPy does otherwise than NumPy: places out of range are wrapped."""
+
+
 def __getattr__(name: str) -> Any:
     if not _signatures.has(f"cupy.{name}"):
         raise AttributeError(f"module 'cupy' has no attribute {name!r}")
-    own = getattr(numpy, name)
+    own = _OWN.get(name) or getattr(numpy, name)
     # What is no function of arrays, CuPy has from NumPy as it is.
     borrowed = isinstance(own, type) or not callable(own)
     return own if borrowed else lifted(own, f"cupy.{name}")

@@ -50,13 +50,16 @@ class ndarray:
     def __getitem__(self, key: Any) -> Any:
         if _at_arrays(key):
             launch("take")
-            return wrap(self._data[unwrap(key)])
+            return wrap(self._data[wrapped(unwrap(key), self._data.shape)])
         return wrap(_view(self._data, unwrap(key)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(value, (ndarray, *NUMBERS)):
             raise TypeError(f"cannot assign {type(value)} to a part of a device array")
-        if _at_arrays(key) or not _is_same(_view(self._data, unwrap(key)), value):
+        if _at_arrays(key):
+            launch("setitem")
+            _store(self._data, unwrap(key), unwrap(value))
+        elif not _is_same(_view(self._data, unwrap(key)), value):
             launch("setitem")
             self._data[unwrap(key)] = unwrap(value)
 
@@ -80,6 +83,35 @@ def _at_arrays(key: Any) -> bool:
     if any(place._data.dtype == bool for place in arrays):
         declare_synchronize()
     return bool(arrays)
+
+
+def wrapped(key: Any, shape: tuple[int, ...]) -> Any:
+    """A key in which places out of range stand for those that CuPy wraps them to."""
+    parts = key if isinstance(key, tuple) else (key,)
+    taken = [getattr(x, "ndim", 1) if _is_mask(x) else x is not None for x in parts]
+    rest = len(shape) - sum(
+        n for n, x in zip(taken, parts, strict=True) if x is not ...
+    )
+    found, axis = [], 0
+    for part, count in zip(parts, taken, strict=True):
+        is_places = isinstance(part, numpy.ndarray) and not _is_mask(part)
+        found.append(part % shape[axis] if is_places and shape[axis] else part)
+        axis += rest if part is ... else count
+    return tuple(found)
+
+
+def _is_mask(part: Any) -> bool:
+    return isinstance(part, numpy.ndarray) and part.dtype == bool
+
+
+def _store(data: Any, key: Any, value: Any) -> None:
+    """Store entries at arrays; of one place that comes twice the first one stays.
+
+    A device stores them in any order: with NumPy's, the last one would stay.
+    """
+    places = numpy.arange(data.size).reshape(data.shape)[wrapped(key, data.shape)]
+    values = numpy.broadcast_to(value, places.shape)
+    data.flat[places.ravel()[::-1]] = values.ravel()[::-1]
 
 
 def _view(data: Any, key: Any) -> Any:
@@ -134,11 +166,14 @@ def lifted(function: Function, name: str) -> Function:
             if not isinstance(args[place], ndarray):
                 raise TypeError(f"{name} takes arrays alone, not {args[place]!r}")
         launch(name)
-        return wrap(function(*unwrap(args), **unwrap(kwargs)))
+        result = wrap(function(*unwrap(args), **unwrap(kwargs)))
+        out = kwargs.get("out")
+        return result if out is None else out
 
     if isinstance(function, numpy.ufunc) and _signatures.has(f"{name}.at"):
 
         def at(out: Any, places: Any, values: Any) -> None:
+            places = wrapped(places, out.shape)
             # NumPy's own reads beyond values of fewer axes than the places have.
             function.at(out, places, numpy.broadcast_to(values, out[places].shape))
 
@@ -150,7 +185,10 @@ def _method(name: str) -> Function:
     def call(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         _signatures.check(f"cupy.ndarray.{name}", args, kwargs)
         launch(name)
-        return wrap(getattr(self._data, name)(*unwrap(args), **unwrap(kwargs)))
+        result = getattr(self._data, name)(*unwrap(args), **unwrap(kwargs))
+        if name == "diagonal" and self._data.flags.writeable:
+            result.flags.writeable = True  # NumPy's may only be read
+        return wrap(result)
 
     return call
 
