@@ -1,4 +1,4 @@
-"""The table of what CuPy takes says what the CuPy takes that is installed, if one is."""
+"""The table of what CuPy takes says what the CuPy that is installed takes."""
 
 from __future__ import annotations
 
