@@ -64,8 +64,15 @@ def _take(a: Any, indices: Any, axis: int | None = None, **others: Any) -> Any:
     return numpy.take(a, numpy.asarray(indices) % max(length, 1), axis, **others)
 
 
-_OWN = {"take": _take}
-"""What CuPy does otherwise than NumPy: places out of range are wrapped."""
+def _diagonal(a: Any, *args: Any, **kwargs: Any) -> Any:
+    found = numpy.diagonal(a, *args, **kwargs)
+    if a.flags.writeable:
+        found.flags.writeable = True
+    return found
+
+
+_OWN = {"diagonal": _diagonal, "take": _take}
+"""What CuPy does otherwise: diagonals may be written to, places are wrapped."""
 
 
 def __getattr__(name: str) -> Any:
