@@ -10,6 +10,7 @@ A fenced block that follows one of these marks holds what the mark says:
     <!-- output of the demo -->           what `make demo` prints, but for times
     <!-- telling rows of the suite -->    figures that `make bench` kept
     <!-- output of tensorgen ... -->      what this command prints
+    <!-- TITLE in tensorgen ... -->       what it prints under that title, once
     <!-- session -->, <!-- file NAME -->  see sessions.py
     <!-- in PACKAGE -->                   see test_pages.py
 """
@@ -64,6 +65,8 @@ def made(block: Block) -> str | None:
         return run("benchmarks/tables.py")
     if block.mark.startswith("output of tensorgen "):
         return command(block.mark.removeprefix("output of tensorgen "))
+    if found := re.fullmatch(r"(\w+) in tensorgen (.+)", block.mark):
+        return titled(command(found[2]), found[1])
     if block.mark.startswith("all of "):
         return (ROOT / block.mark.removeprefix("all of ")).read_text(encoding="utf-8")
     if block.mark.startswith("stage "):
@@ -142,6 +145,12 @@ def command(arguments: str) -> str:
     given = [sys.executable, "-m", "tensorgen", *arguments.split()]
     done = subprocess.run(given, cwd=ROOT, check=True, capture_output=True, text=True)
     return done.stdout
+
+
+def titled(text: str, title: str) -> str:
+    """Return the paragraph of a text that begins with a title."""
+    (found,) = (part for part in text.split("\n\n") if part.startswith(title))
+    return found.rstrip("\n") + "\n"
 
 
 def run(script: str) -> str:

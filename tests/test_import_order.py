@@ -41,7 +41,7 @@ UNOPTIMISED = ("ir", "operators", "prices", "fields", "calculus", "spec", "lang"
 OUTSIDE = {
     "pipeline": ("pipeline", *STAGES),
     "verify": ("verify", "errors", "files", *UNOPTIMISED),
-    "explanation": ("explanation", "loading", *STAGES),
+    "explanation": ("explanation", "loading", "pipeline", *STAGES),
     "play": ("play", "frontends", "explanation", "verify", "pipeline", *STAGES),
     "editor": ("editor", "explanation", *STAGES),
     "hooks": ("hooks", "cli", "pipeline", "errors", "files"),

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.cases import EXAMPLES
+from tensorgen.emit.launches import SWEEPS, launches_of
+from tensorgen.operators.helpers.helper_table import HELPERS
+from tests import goldens
+from tests.device.cases import EXAMPLES, SIZES
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = (ROOT / "benchmarks" / "results" / "launches.txt").read_text(encoding="utf-8")
@@ -26,6 +29,23 @@ def test_functions_launch_what_the_table_says(
 
     found = {f"{name}.{function}": [*own] for function, own in launches(name).items()}
     assert found == {row: own for row, (_, *own) in ROWS.items() if row in found}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.yaml")))
+def test_the_text_alone_says_what_the_table_does(name: str) -> None:
+    """What `tensorgen explain` tells; solvers take steps until they are there."""
+    told = launches_of(goldens.text(f"{name}_cupy.py"), HELPERS)
+    assert {row for row in ROWS if row.startswith(f"{name}.")} == {
+        f"{name}.{function}" for function in told
+    }
+    sizes = SIZES | {SWEEPS: 3}  # which reach over five steps
+    for function, count in told.items():
+        _, *own = ROWS[f"{name}.{function}"]
+        if count is None:
+            assert function.endswith("_solve")
+        else:
+            assert not count.most
+            assert [x.value(sizes) for x in (count.launches, count.waits)] == own
 
 
 def test_kernels_save_launches_everywhere() -> None:

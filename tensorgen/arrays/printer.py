@@ -28,6 +28,8 @@ from tensorgen.operators.helpers.special import order_of
 _ARRAYS_ALONE: dict[str, dict[str, tuple[int, ...]]] = {
     "cp": {"where": (0,), "polygamma": (0,)}
 }
+# Where `**` is the power of any two numbers, and a square is quicker.
+_SLOW_POWERS = ("cp",)
 LETTERS = "ijklmnpqrstuvwxyzabcdefghoIJKLMNPQRSTUVWXYZABCDEFGHO"
 
 
@@ -154,6 +156,8 @@ class Printer:
             case ops.Add(signs=signs):
                 return total(list(zip(signs, args, strict=True)))
             case ops.Power(exponent=exponent):
+                if self.alias in _SLOW_POWERS and exponent == 2 and not one.weak:
+                    return self.call("square", args[0].text)
                 return power(args[0], exponent)
             case ops.Conjunction():
                 return Text(" & ".join(arg.at(Level.SUM) for arg in args), Level.BIT)

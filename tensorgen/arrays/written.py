@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tensorgen.arrays.code import Code
+from tensorgen.arrays.diagonal_views import through_diagonals
 from tensorgen.arrays.fuse import fused
 from tensorgen.arrays.kernels import Kernel
 from tensorgen.arrays.list_entries import listed
@@ -47,7 +48,10 @@ def written(
     `results` are what may be called what is returned; names that are `kept` are read by
     who has the text.
     """
-    own = fused(code, results, kept) if fuses else listed(code, kept)
+    if fuses:
+        own = fused(through_diagonals(code, kept), results, kept)
+    else:
+        own = listed(code, kept)
     printer, needs = Printer(alias), Needs(own.statements, own.returns, alias)
     return Written(
         code,

@@ -294,7 +294,14 @@ class Library(Walks):
     # New arrays and views
 
     _np_zeros_like = staticmethod(np.zeros_like)
-    _np_diagonal = staticmethod(np.diagonal)
+
+    @staticmethod
+    def _np_diagonal(a: Array, axis1: int = 0, axis2: int = 1) -> Array:
+        found = np.diagonal(a, axis1=axis1, axis2=axis2)
+        if a.flags.writeable:
+            found.flags.writeable = True  # as CuPy's are
+        return found
+
     _np_broadcast_to = staticmethod(np.broadcast_to)
     _np_reshape = staticmethod(np.reshape)
     _np_ravel = staticmethod(np.ravel)

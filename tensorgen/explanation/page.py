@@ -29,7 +29,12 @@ from tensorgen.explanation.report import (
 from tensorgen.explanation.style import STYLE, lights
 from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.explanation.sum_ranges import Equation
-from tensorgen.explanation.told_statements import kernel_rows, kernels_of, lines
+from tensorgen.explanation.told_statements import (
+    kernel_rows,
+    kernels_of,
+    launch_rows,
+    lines,
+)
 from tensorgen.explanation.written_files import MARK
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -125,6 +130,7 @@ def _section(
         statements = _statements(subject, form, parts)
         rows.append(f"<pre {_scrolled(title)}>{statements}</pre>")
     kernels = kernels_of(subject)
+    rows += _texts(f"Launches, {told.backend}", launch_rows(subject, told))
     rows += _texts(f"Kernels, {told.backend}", kernel_rows(kernels, told.backend))
     rows += [*_drawing(subject, parts), "</div></div>", "</section>"]
     return named("\n".join(row for row in rows if row), kernels)

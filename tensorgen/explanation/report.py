@@ -12,7 +12,12 @@ from tensorgen.emit.kernels import named
 from tensorgen.emit.text import equation, escape, paragraph
 from tensorgen.explanation.subjects import Explained, Form, Subject
 from tensorgen.explanation.sum_ranges import SPACE, Equation
-from tensorgen.explanation.told_statements import kernel_rows, kernels_of, lines
+from tensorgen.explanation.told_statements import (
+    kernel_rows,
+    kernels_of,
+    launch_rows,
+    lines,
+)
 from tensorgen.ir.dims import ONE, Dim
 from tensorgen.ir.nodes import entries
 from tensorgen.operators.matrix_text import written
@@ -50,6 +55,7 @@ def _subject(subject: Subject, told: Explained, first: bool) -> Iterator[str]:
         if form.condition:
             title += f", if {form.condition}"
         rows += _titled(title, [line.commented for line in lines(subject, form)], "")
+    rows += _titled(f"Launches, {told.backend}", launch_rows(subject, told))
     rows += _titled(f"Kernels, {told.backend}", kernel_rows(kernels, told.backend))
     yield from named("\n".join(rows), kernels).split("\n")
 

@@ -13,6 +13,7 @@ from tensorgen.calculus.kinds import Kind
 from tensorgen.calculus.requests import MODES, Mode
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.interface import Function
+from tensorgen.emit.launches import Count, launches_of
 from tensorgen.errors import Source, SpecError, suggest
 from tensorgen.explanation.sum_ranges import Equation, equations
 from tensorgen.ir.dims import Dim
@@ -21,11 +22,13 @@ from tensorgen.ir.graph import Graph
 from tensorgen.ir.laws import Law
 from tensorgen.ir.nodes import Node
 from tensorgen.lang import Program, program_of, requested
+from tensorgen.operators.helpers.helper_table import HELPERS
 from tensorgen.operators.matrix_notation import matrix_form
 from tensorgen.operators.matrix_terms import Expression
 from tensorgen.operators.matrix_text import written
 from tensorgen.passes.context import Plan
 from tensorgen.passes.cost import CostModel
+from tensorgen.pipeline import compile_spec
 from tensorgen.plans.build_module import ModuleBuilder
 from tensorgen.plans.formulas import forms_of
 from tensorgen.plans.planned import PlannedFunction
@@ -115,13 +118,17 @@ class Subject:
 
 @dataclass(frozen=True)
 class Explained:
-    """A spec, and those of its functions that were asked for."""
+    """A spec, and those of its functions that were asked for.
+
+    On a device, functions of its module launch what `launches` says, by their names.
+    """
 
     spec: Spec
     backend: str
     mode: str
     subjects: tuple[Subject, ...]
     program: Program
+    launches: Mapping[str, Count | None] = field(default_factory=dict)
 
     @property
     def in_turn(self) -> Iterator[tuple[Subject, bool]]:
@@ -152,7 +159,16 @@ def explained(
     graph, program = program_of(spec, watch)
     modes = MODES if in_all_modes else (_mode(mode),)
     work = _Work(spec, graph, program, backend, _mode(mode), modes)
-    return Explained(spec, backend, mode, tuple(work.subjects(asked)), program)
+    subjects = tuple(work.subjects(asked))
+    launches: dict[str, Count | None] = {}
+    if BACKENDS[backend].fuses:
+        # As in the module, whose functions share what they compute.
+        given = [backend], mode, False, watch, False
+        made = compile_spec(
+            source, *given, support="inline", allow_external=allow_external
+        )
+        launches = launches_of("".join(made.values()), HELPERS)
+    return Explained(spec, backend, mode, subjects, program, launches)
 
 
 def _mode(name: str) -> Mode:

@@ -6,11 +6,15 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tensorgen.arrays.cost_line import Amount
 from tensorgen.arrays.kernels import Kernel
 from tensorgen.emit.backends import BACKENDS
 from tensorgen.emit.kernels import sources
+from tensorgen.emit.launches import SWEEPS
 from tensorgen.emit.layout import layout
-from tensorgen.explanation.subjects import Form, Subject
+from tensorgen.explanation.subjects import Explained, Form, Subject
+from tensorgen.ir.dims import Dim
+from tensorgen.prices.thresholds import assumed
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,32 @@ def lines(subject: Subject, form: Form) -> list[Line]:
 def kernels_of(subject: Subject) -> list[Kernel]:
     """The kernels that a function calls, in the order of the calls."""
     return [*dict.fromkeys(x for f in subject.forms for x in f.function.body.kernels)]
+
+
+def launch_rows(subject: Subject, told: Explained) -> list[str]:
+    """What the function launches in its module, and how often the host waits."""
+    if not told.launches:
+        return []
+    count = told.launches.get(subject.name)
+    if count is None:
+        return ["as many as its values ask for"]
+    most = "at most " * count.most
+    amounts = {"launches": count.launches, "waits of the host": count.waits}
+    rows = [f"{x}: {most}{_amount(n, subject.hints)}" for x, n in amounts.items()]
+    if any(SWEEPS in n.symbols for n in amounts.values()):
+        rows.append(f"{SWEEPS}: as many as the logarithm of the steps")
+    return rows
+
+
+def _amount(count: Dim, hints: Mapping[str, int]) -> str:
+    """A polynomial of sizes, and what it comes to."""
+    symbols = sorted(count.symbols)
+    if not symbols or SWEEPS in symbols:
+        return str(count)
+    sizes = assumed(hints, symbols)
+    number = int(Amount.of(count, sizes))
+    at = ", ".join(f"{name} = {size:,}" for name, size in sizes.items())
+    return f"{count} = {number:,} at {at}"
 
 
 def kernel_rows(kernels: Sequence[Kernel], backend: str) -> list[str]:

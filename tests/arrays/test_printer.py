@@ -117,6 +117,13 @@ def test_powers_stand_close_to_simple_operands() -> None:
     assert text(array(Power(Fraction(1, 3)), x)) == "x ** (1 / 3)"
 
 
+def test_squares_are_a_function_where_powers_are_of_any_two_numbers() -> None:
+    assert text(array(Power(Fraction(2)), SUM), "cp") == "cp.square(a + b)"
+    assert text(array(Power(Fraction(3)), x), "cp") == "x**3"
+    number = array(Size(Dim.symbol("n")))
+    assert text(array(Power(Fraction(2)), number), "cp") == "n**2"
+
+
 def test_a_template_sets_parentheses_only_where_its_places_need_them() -> None:
     def filled(name: str, *args: Array) -> str:
         return text(array(Elementwise(name), *args), "cp")

@@ -59,6 +59,37 @@ def test_kernels_are_shown_by_the_names_that_statements_call(
 
 
 @pytest.mark.parametrize(
+    ("name", "launches"),
+    [
+        ("g", ["launches: 1", "waits of the host: 0"]),
+        ("h", ["launches: 2*n + 5 = 2,005 at n = 1,000", "waits of the host: 1"]),
+    ],
+)
+def test_what_functions_launch_is_told_with_what_the_host_waits_for(
+    name: str, launches: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = """
+inputs: {x: [n], k: {shape: [m], index: n}}
+functions:
+  g: 2 * x
+  h:
+    where: |
+      y[0] = x[0]
+      y[t + 1] = tanh(y[t]) * x[t]
+    expr: y[:-1][k]
+"""
+    Path("own.yaml").write_text("tensorgen: 1\n" + own.strip("\n"), encoding="utf-8")
+    text = run("own.yaml", name, "-b", "cupy").stdout
+    _, _, after = text.partition("\nLaunches, cupy:\n")
+    assert [row.strip() for row in after.split("\n")[:2]] == launches
+    assert "Launches" not in run("own.yaml", name).stdout
+    page = run("own.yaml", name, "-b", "cupy", "--html", "page.html")
+    assert page.exit_code == cli.FINE
+    assert "\n".join(launches) in Path("page.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
     ("option", "start"),
     [("--latex", "% small"), ("--dot", 'digraph "small" {'), ("--steps", "== f_grad")],
 )

@@ -14,6 +14,7 @@ import numpy
 
 from . import _signatures, cuda, fft, lib, linalg
 from ._array import lifted, ndarray, unwrap, wrap
+from ._config import launch
 from ._kernels import ElementwiseKernel
 from ._reductions import ReductionKernel
 
@@ -42,7 +43,9 @@ def asarray(a: Any, dtype: Any = None) -> Any:
 
 
 def array(obj: Any, dtype: Any = None) -> Any:
-    """Return a new device array."""
+    """Return a new device array; a copy of one is made there."""
+    if isinstance(obj, ndarray):
+        launch("array")
     return wrap(numpy.array(unwrap(obj, host=True), dtype=dtype))
 
 
@@ -57,10 +60,26 @@ def broadcast(*arrays: Any) -> Any:
     return numpy.broadcast(*(numpy.broadcast_to(0, shape) for shape in shapes))
 
 
+def _take(a: Any, indices: Any, axis: int | None = None, **others: Any) -> Any:
+    length = a.size if axis is None else a.shape[axis]
+    return numpy.take(a, numpy.asarray(indices) % max(length, 1), axis, **others)
+
+
+def _diagonal(a: Any, *args: Any, **kwargs: Any) -> Any:
+    found = numpy.diagonal(a, *args, **kwargs)
+    if a.flags.writeable:
+        found.flags.writeable = True
+    return found
+
+
+_OWN = {"diagonal": _diagonal, "take": _take}
+"""What CuPy does otherwise: diagonals may be written to, places are wrapped."""
+
+
 def __getattr__(name: str) -> Any:
     if not _signatures.has(f"cupy.{name}"):
         raise AttributeError(f"module 'cupy' has no attribute {name!r}")
-    own = getattr(numpy, name)
+    own = _OWN.get(name) or getattr(numpy, name)
     # What is no function of arrays, CuPy has from NumPy as it is.
     borrowed = isinstance(own, type) or not callable(own)
     return own if borrowed else lifted(own, f"cupy.{name}")

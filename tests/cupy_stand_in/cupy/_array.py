@@ -13,11 +13,6 @@ from . import _signatures
 from ._config import declare_synchronize, launch
 
 Function = Callable[..., Any]
-# The size of their results depends on entries, which the host has to see.
-_WAITING = """
-    argwhere bincount extract flatnonzero lexsort nonzero tril_indices triu_indices
-    unique lib.stride_tricks.sliding_window_view
-"""
 # Where NumPy takes numbers, too; the places of what has to be arrays.
 _ARRAYS_ALONE = {
     "cupy.broadcast_to": (0,),
@@ -71,20 +66,24 @@ class ndarray:
 
     def get(self) -> Any:
         """Return a copy on the host."""
-        declare_synchronize()
+        launch("get")
         return self._data.copy()
 
     def __getitem__(self, key: Any) -> Any:
-        places = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(place, ndarray) for place in places):
+        if _at_arrays(key):
             launch("take")
-        return self._viewed(self._data[unwrap(key)])
+            return wrap(self._data[wrapped(unwrap(key), self._data.shape)])
+        return self._viewed(_view(self._data, unwrap(key)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(value, (ndarray, *NUMBERS)):
             raise TypeError(f"cannot assign {type(value)} to a part of a device array")
-        launch("setitem")
-        self._data[unwrap(key)] = unwrap(value)
+        if _at_arrays(key):
+            launch("setitem")
+            _store(self._data, unwrap(key), unwrap(value))
+        elif not _is_same(_view(self._data, unwrap(key)), value):
+            launch("setitem")
+            self._data[unwrap(key)] = unwrap(value)
 
     def __len__(self) -> int:
         return len(self._data)
@@ -97,6 +96,59 @@ class ndarray:
 
     def __repr__(self) -> str:
         return f"device {self._data!r}"
+
+
+def _at_arrays(key: Any) -> bool:
+    """Whether arrays say which entries; those of a mask the host has to count."""
+    places = key if isinstance(key, tuple) else (key,)
+    arrays = [place for place in places if isinstance(place, ndarray)]
+    if any(place._data.dtype == bool for place in arrays):
+        declare_synchronize()
+    return bool(arrays)
+
+
+def wrapped(key: Any, shape: tuple[int, ...]) -> Any:
+    """A key in which places out of range stand for those that CuPy wraps them to."""
+    parts = key if isinstance(key, tuple) else (key,)
+    taken = [getattr(x, "ndim", 1) if _is_mask(x) else x is not None for x in parts]
+    rest = len(shape) - sum(
+        n for n, x in zip(taken, parts, strict=True) if x is not ...
+    )
+    found, axis = [], 0
+    for part, count in zip(parts, taken, strict=True):
+        is_places = isinstance(part, numpy.ndarray) and not _is_mask(part)
+        found.append(part % shape[axis] if is_places and shape[axis] else part)
+        axis += rest if part is ... else count
+    return tuple(found)
+
+
+def _is_mask(part: Any) -> bool:
+    return isinstance(part, numpy.ndarray) and part.dtype == bool
+
+
+def _store(data: Any, key: Any, value: Any) -> None:
+    """Store entries at arrays; of one place that comes twice the first one stays.
+
+    A device stores them in any order: with NumPy's, the last one would stay.
+    """
+    places = numpy.arange(data.size).reshape(data.shape)[wrapped(key, data.shape)]
+    values = numpy.broadcast_to(value, places.shape)
+    data.flat[places.ravel()[::-1]] = values.ravel()[::-1]
+
+
+def _view(data: Any, key: Any) -> Any:
+    """A part of an array; of a single entry, too, it is a view, unlike NumPy's."""
+    places = key if isinstance(key, tuple) else (key,)
+    return data[places if any(x is ... for x in places) else (*places, ...)]
+
+
+def _is_same(part: Any, value: Any) -> bool:
+    """Whether a value is a part of an array itself, as `a[k] += v` has changed it."""
+    if not isinstance(value, ndarray):
+        return False
+    own = value._data
+    alike = part.shape == own.shape and part.strides == own.strides
+    return bool(alike and part.ctypes.data == own.ctypes.data)
 
 
 def wrap(value: Any) -> Any:
@@ -135,14 +187,15 @@ def lifted(function: Function, name: str) -> Function:
         for place in _ARRAYS_ALONE.get(name, ()):
             if not isinstance(args[place], ndarray):
                 raise TypeError(f"{name} takes arrays alone, not {args[place]!r}")
-        if name.removeprefix("cupy.") in _WAITING.split():
-            declare_synchronize()
         launch(name)
-        return wrap(function(*unwrap(args), **unwrap(kwargs)))
+        result = wrap(function(*unwrap(args), **unwrap(kwargs)))
+        out = kwargs.get("out")
+        return result if out is None else out
 
     if isinstance(function, numpy.ufunc) and _signatures.has(f"{name}.at"):
 
         def at(out: Any, places: Any, values: Any) -> None:
+            places = wrapped(places, out.shape)
             # NumPy's own reads beyond values of fewer axes than the places have.
             function.at(out, places, numpy.broadcast_to(values, out[places].shape))
 
@@ -154,8 +207,10 @@ def _method(name: str) -> Function:
     def call(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         _signatures.check(f"cupy.ndarray.{name}", args, kwargs)
         launch(name)
-        own = getattr(self._data, name)
-        return self._viewed(own(*unwrap(args), **unwrap(kwargs)))
+        result = getattr(self._data, name)(*unwrap(args), **unwrap(kwargs))
+        if name == "diagonal" and self._data.flags.writeable:
+            result.flags.writeable = True  # NumPy's may only be read
+        return self._viewed(result)
 
     return call
 
@@ -177,7 +232,7 @@ def _operator(name: str) -> Function:
 
 def _conversion(name: str) -> Function:
     def call(self: ndarray) -> Any:
-        declare_synchronize()
+        launch(name)
         return getattr(self._data, name)()
 
     return call

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 
+from tensorgen.emit.launches import law
+
 linalg = "ignore"
 synchronize = True
 
 launched: Counter[str] = Counter()
 """The calls that launch something on a device, by what is called."""
-_VIEWS = """
-    broadcast_to diagonal expand_dims moveaxis ravel reshape sliding_window_view squeeze
-    swapaxes transpose view
-"""
 
 
 def launch(name: str) -> None:
-    """Count a call, unless it makes a view, of whatever it is called with."""
-    last = name.rpartition(".")[2].strip("_")
-    launched[last] += last not in _VIEWS.split()
+    """Count a call if it launches something, and wait if it waits for that."""
+    last = name.rpartition(".")[2]
+    launched[last.strip("_")] += law.launches(last)
+    if law.waits(last):
+        declare_synchronize()
 
 
 waits = 0
