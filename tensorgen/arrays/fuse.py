@@ -27,6 +27,14 @@ from tensorgen.arrays.operations import (
     Reduce,
     Variable,
 )
+from tensorgen.arrays.placed import (
+    fits_in,
+    handed_on,
+    is_free,
+    is_written_at_once,
+    place_of,
+    with_sum,
+)
 from tensorgen.arrays.regions import Graph, Region, terms_of
 from tensorgen.arrays.statements import (
     Let,
@@ -38,6 +46,7 @@ from tensorgen.arrays.statements import (
     Unpack,
     bindings,
     bound_names,
+    changed,
     everything,
     operands,
     reads,
@@ -86,6 +95,9 @@ class _Whole:
         self.results = results
         self.read = Counter(x for line in _flat(lines) for x in reads(operands(line)))
         self.read.update(kept)
+        self.changes = Counter(x for line in _flat(lines) for x in changed(line))
+        ends = (x for line in lines if isinstance(line, Return) for x in line.values)
+        self.returned = {*kept, *handed_on(ends)}
 
     def lines(self, lines: Sequence[Statement]) -> list[Statement]:
         """Lines with kernels: runs of values, each with the statement behind them."""
@@ -157,7 +169,14 @@ class _Run:
     def lines(self, end: Statement | None = None) -> list[Statement]:
         """Its statements with kernels, and the one that ends it."""
         own = [*self.statements, *([end] if end is not None else [])]
-        return _Fusing(self, own, end).lines() if own else []
+        if not own:
+            return []
+        if isinstance(end, Store) and (summed := with_sum(end)) is not end:
+            # A sum with what is there already pays if a kernel does it.
+            found = _Fusing(self, [*self.statements, summed], summed)
+            if self.resolved(summed.value) in found.of:
+                return found.lines()
+        return _Fusing(self, own, end).lines()
 
 
 class _Fusing:
@@ -188,8 +207,8 @@ class _Fusing:
                 self.words |= dict(zip(values, run.whole.results, strict=False))
             self.words |= {run.resolved(x): name for name, x in bindings(end)}
         order = _ordered(roots)
-        graph = Graph(order, run.named, asked, barred)
-        self.regions = graph.regions()
+        self.graph = Graph(order, run.named, asked, barred)
+        self.regions = self.graph.regions()
         self.of: dict[Array, Region] = {
             one: region for region in self.regions for one in region.outputs
         }
@@ -199,6 +218,8 @@ class _Fusing:
         self.memo: dict[Array, Array] = {}
         inside = {x for region in self.regions for x in region.inside}
         self.hidden = inside - self.of.keys()
+        # What is made where it is stored, under a name.
+        self.placed = self._placed()
 
     def lines(self) -> list[Statement]:
         """The statements, each where the first of what it makes was made."""
@@ -206,9 +227,47 @@ class _Fusing:
         for name, value in self.run.values.items():
             if value in needed:
                 self._bind(name, value)
-        if self.end is not None:
+        if self.placed is not None and self.placed not in self.run.named:
+            self._place(self.placed)
+        elif self.end is not None and self.placed is None:
             self.found.append(rebuilt(self.end, self._ended))
         return self.found
+
+    def _placed(self) -> Array | None:
+        """What is made where the last statement stores it, if that may be.
+
+        It may have a name where nothing else is ever stored there.
+        """
+        end = self.end
+        if not isinstance(end, Store):
+            return None
+        value = self.run.resolved(end.value)
+        name = self.run.named.get(value)
+        if name is not None:
+            whole = self.run.whole
+            alone = all(whole.changes[x] == 1 for x in changed(end))
+            free = alone and is_free(end, self.graph.order)
+            if not free or name in whole.returned:
+                return None
+        region = self.of.get(value)
+        if region is not None:
+            alone = not region.adds and len(region.outputs) == 1
+            return value if alone and fits_in(value, end, region.given) else None
+        at_once = is_written_at_once(value, end) and fits_in(value, end, value.args)
+        return value if at_once else None
+
+    def _place(self, value: Array) -> None:
+        """Append the statements that make a value where it is stored."""
+        end, name = self.end, self.run.named.get(value)
+        assert isinstance(end, Store)
+        if region := self.of.get(value):
+            call = self._called(region, place_of(end))
+            stored = replace(end, how="out=", value=call)
+            self.found.append(Let(name, call) if name else stored)
+            return
+        made = array(value.op, *map(self.plain, value.args))
+        self.found.append(replace(end, how="out=", value=made))
+        self.found += [Let(name, place_of(end))] if name else []
 
     def _ended(self, one: Array) -> Array:
         """What the last statement reads; what that binds is its own, and no alias."""
@@ -271,6 +330,10 @@ class _Fusing:
     def _bind(self, name: str, value: Array) -> None:
         if name in self.done:
             return
+        if value is self.placed:
+            self.done.add(name)
+            self._place(value)
+            return
         if value in self.of:
             self._launch(self.of[value])
             return
@@ -288,10 +351,12 @@ class _Fusing:
             Unpack(tuple(names), value) if several else Let(names[0], value)
         )
 
-    def _called(self, region: Region) -> Array:
+    def _called(self, region: Region, memory: Array | None = None) -> Array:
         own = self._spoken(region)
         given = [self.plain(one) for one in own.given]
-        op = Launch(own.kernel, region.outputs[0].dims, region.axes)
+        given += [memory] if memory is not None else []
+        dims = region.outputs[0].dims
+        op = Launch(own.kernel, dims, region.axes, memory is not None)
         return array(op, *given)
 
     def plain(self, one: Array) -> Array:

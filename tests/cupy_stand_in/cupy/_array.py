@@ -53,16 +53,28 @@ class ndarray:
         return self._data.copy()
 
     def __getitem__(self, key: Any) -> Any:
-        places = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(place, ndarray) for place in places):
-            launch("take")
+        if (seen := self._seen(key)) is not None:
+            return wrap(seen)
+        launch("take")
         return wrap(self._data[unwrap(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(value, (ndarray, *NUMBERS)):
             raise TypeError(f"cannot assign {type(value)} to a part of a device array")
+        seen = self._seen(key) if isinstance(value, ndarray) else None
+        # What `a[k] += v` has changed is where it is to be stored.
+        if seen is not None and are_alike(seen, unwrap(value)):
+            return
         launch("setitem")
         self._data[unwrap(key)] = unwrap(value)
+
+    def _seen(self, key: Any) -> Any:
+        """The view that places make, also of one entry; None if arrays say which."""
+        places = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(place, ndarray) for place in places):
+            return None
+        whole = any(place is Ellipsis for place in places)
+        return self._data[unwrap(places if whole else (*places, ...))]
 
     def __len__(self) -> int:
         return len(self._data)
@@ -75,6 +87,12 @@ class ndarray:
 
     def __repr__(self) -> str:
         return f"device {self._data!r}"
+
+
+def are_alike(one: Any, other: Any) -> bool:
+    """Whether arrays are the same entries in the same order."""
+    first, second = ((x.ctypes.data, x.shape, x.strides) for x in (one, other))
+    return bool(first == second)
 
 
 def wrap(value: Any) -> Any:

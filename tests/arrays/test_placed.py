@@ -1,0 +1,107 @@
+"""What is stored in an array is made there, in one launch, where that may be."""
+
+from __future__ import annotations
+
+import pytest
+
+from tensorgen.arrays.arrays import Array, array, variable
+from tensorgen.arrays.code import Code
+from tensorgen.arrays.kernels import Kernel
+from tensorgen.arrays.operations import Fill, Index, MatMul
+from tensorgen.arrays.places import At, Limit, Part, Slice
+from tensorgen.arrays.statements import Change, Let, Loop, Statement, Store
+from tensorgen.check.emitted_text import Program, Unread
+from tensorgen.check.kernel_calls import callable_kernel
+from tensorgen.check.reals import Reals
+from tensorgen.ir.dims import ZERO, Dim
+from tests.arrays.test_fuse import M, N, U, V, W, X, named, of, plus, shown, times
+from tests.arrays.test_fuse import text_of as told
+
+T = Dim.symbol("t")
+Z = variable("z", (M, N), base="z")
+A = variable("A", (N, N))
+ZEROS = Let("z", array(Fill((M, N), 0)))
+
+
+def row(k: Dim | int) -> Part:
+    return At(Limit(k if isinstance(k, Dim) else Dim.of(k)))
+
+
+def stored(value: Array, k: Dim | int = 0, how: Change = "=") -> Store:
+    return Store(Z, Index((row(k),), (N,)), (), how, value)
+
+
+def rows(*lines: Statement, returns: tuple[Array, ...] = (Z,)) -> list[str]:
+    return shown(told(Code((ZEROS, *lines), returns)))[1 : -len(returns)]
+
+
+def test_a_kernel_writes_to_the_places_where_it_was_stored() -> None:
+    (line,) = rows(stored(times(U, of("exp", V))))
+    assert line.startswith("_") and line.endswith("(v, u, z[0])")
+
+
+def test_so_does_a_single_operation_of_the_library() -> None:
+    assert rows(stored(times(U, V))) == ["cp.multiply(u, v, out=z[0])"]
+    assert rows(stored(of("exp", U))) == ["cp.exp(u, out=z[0])"]
+    assert rows(stored(array(MatMul(), A, U))) == ["cp.matmul(A, u, out=z[0])"]
+    product = array(MatMul(), X, U)
+    column = Store(Z, Index((Slice(), row(1)), (M,)), (), "=", product)
+    # BLAS writes to rows of memory alone.
+    assert rows(column) == ["z[:, 1] = X @ u"]
+
+
+def test_what_is_added_is_added_by_the_kernel_that_makes_it() -> None:
+    (line,) = rows(stored(times(U, V), how="-="))
+    assert line.endswith("(u, v, z[0], z[0])")
+    assert rows(stored(U, how="+=")) == ["z[0] += u"]
+
+
+def test_a_name_is_what_is_stored_where_nothing_else_is() -> None:
+    both = times(U, of("exp", V))
+    b = named("b", both)
+    lines = Let("b", both), stored(b)
+    (line,) = rows(*lines, returns=(Z, array(MatMul(), X, b)))
+    assert line.startswith("b = _b(") and line.endswith("z[0])")
+    product = Let("b", array(MatMul(), A, U))
+    found = rows(product, stored(b), returns=(Z, array(MatMul(), X, b)))
+    assert found == ["cp.matmul(A, u, out=z[0])", "b = z[0]"]
+    # It would change with what is stored there later, and be returned with it.
+    kept = rows(*lines, stored(U, 1), returns=(Z, array(MatMul(), X, b)))
+    assert kept[1] == "z[0] = b"
+    assert rows(*lines, returns=(Z, b))[1] == "z[0] = b"
+
+
+def test_what_reads_the_array_before_sees_what_was_there() -> None:
+    both = times(U, of("exp", V))
+    total = plus(array(Index((row(0),), (N,)), Z), W, U)
+    lines = Let("b", both), Let("a", total), stored(named("b", both))
+    products = (array(MatMul(), X, named(x, both)) for x in "ab")
+    assert rows(*lines, returns=(Z, *products))[-1] == "z[0] = b"
+
+
+@pytest.mark.parametrize(("read", "fits"), [(T, True), (T + 1, True), (Dim.of(0), 0)])
+def test_rows_of_the_array_are_read_that_are_not_written(read: Dim, fits: bool) -> None:
+    own = array(Index((row(read),), (N,)), Z)
+    body = stored(plus(own, U, V), T + 1)
+    (line,) = rows(Loop("t", ZERO, M - 1, (body,)))
+    assert line.endswith("z[t + 1])") == fits
+
+
+def test_parts_that_overlap_are_not_written_while_they_are_read() -> None:
+    ends = Slice(stop=Limit(M - 1)), Slice(start=Limit(Dim.of(1)))
+    before, after = (Index((part,), (M - 1, N)) for part in ends)
+    (line,) = rows(Store(Z, after, (), "=", plus(array(before, Z), U, V)))
+    assert line.startswith("z[1:] = _")
+
+
+def test_the_check_refuses_memory_that_is_read_elsewhere() -> None:
+    program = Program(Reals())
+    kernel = Kernel("step", ("T x",), ("T y",), ("y = 2 * x;",))
+    run = callable_kernel(kernel, program)
+    x = program.field.of(program.known["arange"](4))
+    run(x[2:], x[:2])
+    assert [float(v) for v in x] == [4, 6, 2, 3]
+    run(x, x)
+    for memory in (x[1:], x[:2]):
+        with pytest.raises(Unread, match="memory"):
+            run(x[:3], memory)
