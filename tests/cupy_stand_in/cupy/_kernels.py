@@ -51,7 +51,10 @@ class Kernel:
     ) -> None:
         if not name.isidentifier():
             raise ValueError(f"Invalid kernel name: {name!r}")
-        self.inputs = [text.split() for text in in_params.split(",")]
+        given = [text.split() for text in in_params.split(",")]
+        # What is `raw` is no part of the loop: the text says which entries it reads.
+        self.raw = {words[-1] for words in given if words[0] == "raw"}
+        self.inputs = [words[-2:] for words in given]
         self.outputs = [text.split() for text in out_params.split(",")]
         self.name, self.preamble = name, preamble
         _WAITING.append(self)
@@ -68,7 +71,8 @@ class Kernel:
         for arg in args:
             if not isinstance(arg, (ndarray, *NUMBERS)):
                 raise TypeError(f"Unsupported type {type(arg)}")
-        if not any(isinstance(arg, ndarray) for arg in args):
+        pairs = zip(self.names, args, strict=False)
+        if not any(isinstance(x, ndarray) for name, x in pairs if name not in self.raw):
             raise ValueError("Loop size is undecided.")
         kinds = [kind for kind, _ in (*self.inputs, *self.outputs)]
         types = {kind: numpy.dtype(kind).name for kind in kinds if len(kind) > 1}
@@ -84,11 +88,16 @@ class Kernel:
 
     def broadcast(self, args: Sequence[Any], types: Mapping[str, str]) -> list[Any]:
         """What it is given, as arrays of one shape, which is that of memory as well."""
-        shape = numpy.broadcast_shapes(*(numpy.shape(unwrap(arg)) for arg in args))
-        return [
-            numpy.broadcast_to(numpy.asarray(unwrap(arg), types[kind]), shape)
-            for (kind, _), arg in zip(self.inputs, args, strict=False)
-        ]
+        pairs = zip(self.names, args, strict=False)
+        shapes = (
+            numpy.shape(unwrap(arg)) for name, arg in pairs if name not in self.raw
+        )
+        shape = numpy.broadcast_shapes(*shapes)
+        found = []
+        for (kind, name), arg in zip(self.inputs, args, strict=False):
+            own = numpy.asarray(unwrap(arg), types[kind])
+            found.append(own if name in self.raw else numpy.broadcast_to(own, shape))
+        return found
 
     def source(
         self, types: Mapping[str, str], numbers: Sequence[str] | None = None
@@ -165,7 +174,11 @@ class ElementwiseKernel(Kernel):
         launch("kernel")
         given = self.broadcast(args, types)
         memory = [unwrap(arg) for arg in args[len(self.inputs) :]]
-        shape = given[0].shape
+        shape = next(
+            x.shape
+            for x, (_, name) in zip(given, self.inputs, strict=True)
+            if name not in self.raw
+        )
         if any(x.shape != shape for x in memory):
             raise ValueError("Out shape is mismatched")
         _look_at_memory(given, memory)
@@ -183,7 +196,9 @@ class ElementwiseKernel(Kernel):
     ) -> list[str]:
         """All entries, one after the other."""
         rows = ["for (long long i = 0; i < _size; ++i) {"]
-        rows += [f"{kind} &{name} = _raw_{name}[i];" for kind, name in every]
+        for kind, name in every:
+            own = f"*{name} = _raw_{name}" if name in self.raw else None
+            rows.append(f"{kind} {own or f'&{name} = _raw_{name}[i]'};")
         return [*rows, f"{self.operation};", "}"]
 
 
