@@ -39,7 +39,11 @@ def callable_kernel(kernel: Kernel, program: Program) -> Callable[..., Value]:
         for text, arg in zip(kernel.inputs, args, strict=False):
             kind, name = text.split()
             values[name] = _given(program, kind, arg)
-        shape = np.broadcast_shapes(*(np.shape(x) for x in args[:count]))
+        arrays = (*args[:count], *memory)
+        try:
+            shape = np.broadcast_shapes(*(np.shape(x) for x in arrays))
+        except ValueError:
+            raise Unread(f"memory of {kernel.word}") from None
         _look_at_memory(kernel, args[:count], memory, shape)
         for kind, name, tree in lines_of(kernel):
             found = program.value(tree, values)

@@ -14,7 +14,7 @@ from tensorgen.check.emitted_text import Program, Unread
 from tensorgen.check.kernel_calls import callable_kernel
 from tensorgen.check.reals import Reals
 from tensorgen.ir.dims import ZERO, Dim
-from tests.arrays.test_fuse import M, N, U, V, W, X, named, of, plus, shown, times
+from tests.arrays.test_fuse import M, N, S, U, V, W, X, named, of, plus, shown, times
 from tests.arrays.test_fuse import text_of as told
 
 T = Dim.symbol("t")
@@ -92,6 +92,58 @@ def test_parts_that_overlap_are_not_written_while_they_are_read() -> None:
     before, after = (Index((part,), (M - 1, N)) for part in ends)
     (line,) = rows(Store(Z, after, (), "=", plus(array(before, Z), U, V)))
     assert line.startswith("z[1:] = _")
+
+
+def test_numbers_are_computed_where_all_entries_are_stored() -> None:
+    (line,) = rows(stored(plus(times(S, by=2), S)))
+    assert line.startswith("_") and line.endswith("(s, z[0])")
+    assert rows(stored(times(S, by=2))) == ["cp.multiply(2, s, out=z[0])"]
+
+
+# What stands on both sides of a store
+
+
+def test_values_before_and_behind_a_store_are_one_kernel() -> None:
+    a, b = of("exp", U), plus(named("a", of("exp", U)), V)
+    lines = Let("a", a), stored(times(U, V)), Let("b", b)
+    found = rows(*lines, returns=(Z, array(MatMul(), X, named("b", b))))
+    assert found == ["cp.multiply(u, v, out=z[0])", "b = _b(u, v)"]
+
+
+def test_what_reads_what_was_stored_stands_behind_it() -> None:
+    own = array(Index((row(0),), (N,)), Z)
+    total = plus(own, V, W)
+    lines = Let("a", total), stored(times(U, V)), Let("b", total)
+    products = (array(MatMul(), X, named(x, total)) for x in "ab")
+    found = rows(*lines, returns=(Z, *products))
+    assert [x[:4] for x in found] == ["a = ", "cp.m", "b = "]
+
+
+def test_arrays_that_are_begun_later_are_there_when_a_name_is_stored() -> None:
+    b = of("exp", plus(U, V))
+    lines = Let("b", b), ZEROS, stored(named("b", b))
+    code = Code(lines, (Z, array(MatMul(), X, named("b", b))))
+    first, second, *_ = shown(told(code))
+    assert first.startswith("z = cp.zeros") and second.startswith("b = _b(u, v, z[0])")
+
+
+def test_what_is_made_of_one_array_is_made_in_each_kernel_that_reads_it() -> None:
+    b = times(S, U)
+    lines: list[Statement] = [
+        Let("b", b),
+        *(stored(named("b", b), k, "+=") for k in (0, 1)),
+    ]
+    found = rows(*lines)
+    assert len(found) == 2 and all(x.startswith("_z_sum") for x in found)
+    # Of two arrays twice as much would have to be read.
+    b = times(U, V)
+    lines = [Let("b", b), *(stored(named("b", b), k, "+=") for k in (0, 1))]
+    assert rows(*lines) == ["b = u * v", "z[0] += b", "z[1] += b"]
+
+
+def test_what_is_stored_twice_over_is_added_twice() -> None:
+    lines = [stored(times(U, V), 0, "+=")] * 2
+    assert len(rows(*lines)) == 2
 
 
 def test_the_check_refuses_memory_that_is_read_elsewhere() -> None:

@@ -174,11 +174,8 @@ class ElementwiseKernel(Kernel):
         launch("kernel")
         given = self.broadcast(args, types)
         memory = [unwrap(arg) for arg in args[len(self.inputs) :]]
-        shape = next(
-            x.shape
-            for x, (_, name) in zip(given, self.inputs, strict=True)
-            if name not in self.raw
-        )
+        sizes = zip(given, self.inputs, strict=True)
+        shape = next(x.shape for x, (_, name) in sizes if name not in self.raw)
         if any(x.shape != shape for x in memory):
             raise ValueError("Out shape is mismatched")
         _look_at_memory(given, memory)
