@@ -26,9 +26,11 @@ from tensorgen.arrays.operations import (
     Variable,
 )
 from tensorgen.arrays.placed import (
+    Placed,
     fits_in,
     is_free,
     is_written_at_once,
+    joined,
     place_of,
     with_sum,
 )
@@ -166,6 +168,7 @@ class _Fusing:
         self.said: dict[Region, Spoken] = {}
         self.done: set[str] = set()
         self.found: list[Statement] = []
+        self.made: list[Statement] = []
         self.memo: dict[Array, Array] = {}
         inside = {x for region in self.regions for x in region.inside}
         self.hidden = inside - self.of.keys()
@@ -174,6 +177,12 @@ class _Fusing:
         for line in self.effects:
             if isinstance(line, Store) and (stored := self._placed(line)) is not None:
                 self.placed.setdefault(stored, line)
+        nameless = {
+            value: line
+            for value, line in self.placed.items()
+            if value not in run.named and launches(value)
+        }
+        self.groups = joined(own, nameless)
 
     def makes(self, line: Statement) -> bool:
         """Whether a kernel makes what a statement stores."""
@@ -240,9 +249,11 @@ class _Fusing:
     def _place(self, value: Array) -> None:
         """Append the statements that make a value where it is stored."""
         line, name = self.placed[value], self.run.named.get(value)
-        for one in self.effects:
-            if isinstance(one, Let) and one.name in changed(line):
-                self._do(one)  # it has to be there
+        self._begin(line)
+        group = next((x for x in self.groups if value in x), {})
+        if group:
+            self._place_all(group)
+            return
         if region := self.of.get(value):
             call = self._called(region, place_of(line))
             stored = replace(line, how="out=", value=call)
@@ -251,6 +262,27 @@ class _Fusing:
         made = array(value.op, *map(self.plain, value.args))
         self.found.append(replace(line, how="out=", value=made))
         self.found += [Let(name, place_of(line))] if name else []
+
+    def _place_all(self, group: Placed) -> None:
+        """Append the launch that makes what is stored one behind the other."""
+        *_, last = group.values()
+        if last in self.made:
+            return
+        self.made += [*group.values()]
+        found: list[Array] = []
+        for one in group:
+            found += self.of[one].members if one in self.of else (one,)
+        for line in group.values():
+            self._begin(line)
+        region = Region(self.graph.ordered(found), (*group,))
+        call = self._called(region, *map(place_of, group.values()))
+        self.found.append(replace(last, how="out=", value=call))
+
+    def _begin(self, line: Store) -> None:
+        """Append what makes the array where something is stored, if it is not there."""
+        for one in self.effects:
+            if isinstance(one, Let) and one.name in changed(line):
+                self._do(one)
 
     def _needed(self) -> set[Array]:
         """The values with names that are arrays, and not only in kernels."""
@@ -326,13 +358,12 @@ class _Fusing:
             Unpack(tuple(names), value) if several else Let(names[0], value)
         )
 
-    def _called(self, region: Region, memory: Array | None = None) -> Array:
+    def _called(self, region: Region, *memory: Array) -> Array:
         own = self._spoken(region)
         given = [self.plain(one) for one in own.given]
-        given += [memory] if memory is not None else []
         dims = region.outputs[0].dims
-        op = Launch(own.kernel, dims, region.axes, memory is not None)
-        return array(op, *given)
+        op = Launch(own.kernel, dims, region.axes, bool(memory))
+        return array(op, *given, *memory)
 
     def plain(self, one: Array) -> Array:
         """A value over what has names by then, which is bound if it is not yet."""

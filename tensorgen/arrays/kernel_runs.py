@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from tensorgen.arrays.arrays import Array, array, below
 from tensorgen.arrays.bundle import alone
 from tensorgen.arrays.entrywise import launches
-from tensorgen.arrays.fill_directly import differs, memory_of
+from tensorgen.arrays.fill_directly import memory_of
 from tensorgen.arrays.memory import changing, is_fresh
 from tensorgen.arrays.operations import Bundle, Elementwise, Index, Variable
-from tensorgen.arrays.placed import handed_on, is_free, takes_memory
+from tensorgen.arrays.placed import handed_on, is_elsewhere, is_free, takes_memory
 from tensorgen.arrays.statements import (
     Let,
     Loop,
@@ -139,9 +139,7 @@ class Run:
         if not isinstance(one.op, Index) or one.args != (whole,):
             return False
         return all(
-            isinstance(line, Store)
-            and line.target is whole
-            and differs(one.op, line.at)
+            isinstance(line, Store) and line.target is whole and is_elsewhere(one, line)
             for line in self.effects
             if self._touches(line, whole)
         )

@@ -9,18 +9,21 @@ places that it writes, or a row that it does not write.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tensorgen.arrays.arrays import Array, array
+from tensorgen.arrays.arrays import Array, array, below
 from tensorgen.arrays.entrywise import launches
-from tensorgen.arrays.fill_directly import differs, memory_of
+from tensorgen.arrays.fill_directly import memory_of
 from tensorgen.arrays.memory import memory
 from tensorgen.arrays.object_operations import Object
 from tensorgen.arrays.operations import Add, Index, MatMul, Variable, View
 from tensorgen.arrays.out_text import last_operation
-from tensorgen.arrays.places import WHOLE, At
-from tensorgen.arrays.statements import Store
+from tensorgen.arrays.places import WHOLE, At, Slice
+from tensorgen.arrays.statements import Let, Statement, Store, Unpack
+
+Placed = dict[Array, Store]
+"""Values, and where they are stored."""
 
 
 def takes_memory(store: Store) -> bool:
@@ -64,8 +67,7 @@ def _is_apart(one: Array, store: Store, own: set[str]) -> bool:
         return True
     if one is place_of(store):
         return True
-    whole = isinstance(one.op, Index) and one.args == (store.target,)
-    return whole and differs(one.op, store.at)
+    return is_elsewhere(one, store)
 
 
 def is_written_at_once(value: Array, store: Store) -> bool:
@@ -97,6 +99,63 @@ def is_free(store: Store, values: Iterable[Array]) -> bool:
         shown = isinstance(one.op, Variable) and one is not store.target
         if shown and not memory_of([one]).isdisjoint(own):
             return False
-        if store.target in one.args and not differs(one.op, store.at):
+        if store.target in one.args and not is_elsewhere(one, store):
             return False
     return True
+
+
+def are_apart(one: Store, other: Store) -> bool:
+    """Whether nothing is stored by both."""
+    if memory_of([one.target]).isdisjoint(memory_of([other.target])):
+        return True
+    return one.target is other.target and _are_other_places(one.at, other.at)
+
+
+def _are_other_places(one: Index, other: Index) -> bool:
+    """Whether places have positions along some axis that are never the same."""
+    if not all(isinstance(part, At | Slice) for part in (*one.parts, *other.parts)):
+        return False
+    for pair in zip(one.parts, other.parts, strict=False):
+        ends = [part.limit.position for part in pair if isinstance(part, At)]
+        # From the end, a position is another one for each size.
+        known = len(ends) == 2 and all((end.constant or 0) >= 0 for end in ends)
+        if known and (ends[0] - ends[1]).constant:
+            return True
+    return False
+
+
+def joined(lines: Sequence[Statement], placed: Mapping[Array, Store]) -> list[Placed]:
+    """Groups of values that are stored one behind the other, in one launch together.
+
+    They are of one shape, and none reads what is stored of another one.
+    """
+    of = {id(line): value for value, line in placed.items()}
+    groups: list[Placed] = [{}]
+    for line in lines:
+        if isinstance(line, Let | Unpack):
+            continue
+        value = of.get(id(line))
+        if value is None or not isinstance(line, Store):
+            groups.append({})
+            continue
+        first = next(iter(groups[-1]), value)
+        fits = value.dims == first.dims == line.at.dims and all(
+            are_apart(line, x) and _fit_together(value, line, y, x)
+            for y, x in groups[-1].items()
+        )
+        if not fits:
+            groups.append({})
+        groups[-1][value] = line
+    return [group for group in groups if len(group) > 1]
+
+
+def _fit_together(one: Array, at: Store, other: Array, there: Store) -> bool:
+    """Whether neither of two values reads what is stored of the other."""
+    return is_free(there, below([one])) and is_free(at, below([other]))
+
+
+def is_elsewhere(one: Array, store: Store) -> bool:
+    """Whether a view is of places that are not stored."""
+    if not isinstance(one.op, Index) or one.args != (store.target,):
+        return False
+    return _are_other_places(one.op, store.at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -75,12 +76,21 @@ def _look_at_memory(
     for k, own in enumerate(memory):
         if own.shape != shape or any(np.shares_memory(own, x) for x in memory[:k]):
             raise Unread(f"memory of {kernel.word}")
-        for one in given:
+        for place, one in enumerate(given):
             if not isinstance(one, np.ndarray) or not np.shares_memory(own, one):
                 continue
             places = ((x.ctypes.data, x.shape, x.strides) for x in (own, one))
-            if len({*places}) > 1:
+            if len({*places}) > 1 or _is_read_late(kernel, place, k):
                 raise Unread(f"memory of {kernel.word}")
+
+
+def _is_read_late(kernel: Kernel, given: int, made: int) -> bool:
+    """Whether what is given is read behind the statement that writes in its place."""
+    names = kernel.inputs[given].split()[1], kernel.outputs[made].split()[1]
+    lines = lines_of(kernel)
+    last = next(k for k, line in enumerate(lines) if line.name == names[1])
+    later = (node for line in lines[last + 1 :] for node in ast.walk(line.value))
+    return any(isinstance(node, ast.Name) and node.id == names[0] for node in later)
 
 
 def _given(program: Program, kind: str, arg: Value) -> Value:

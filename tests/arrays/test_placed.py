@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tensorgen.arrays.arrays import Array, array, variable
@@ -133,8 +135,8 @@ def test_what_is_made_of_one_array_is_made_in_each_kernel_that_reads_it() -> Non
         Let("b", b),
         *(stored(named("b", b), k, "+=") for k in (0, 1)),
     ]
-    found = rows(*lines)
-    assert len(found) == 2 and all(x.startswith("_z_sum") for x in found)
+    (line,) = rows(*lines)
+    assert line.endswith("(s, u, z[0], z[1], z[0], z[1])")
     # Of two arrays twice as much would have to be read.
     b = times(U, V)
     lines = [Let("b", b), *(stored(named("b", b), k, "+=") for k in (0, 1))]
@@ -144,6 +146,30 @@ def test_what_is_made_of_one_array_is_made_in_each_kernel_that_reads_it() -> Non
 def test_what_is_stored_twice_over_is_added_twice() -> None:
     lines = [stored(times(U, V), 0, "+=")] * 2
     assert len(rows(*lines)) == 2
+
+
+def test_what_is_stored_one_behind_the_other_is_one_launch() -> None:
+    one, other = times(U, V), plus(U, V, W)
+    (line,) = rows(stored(one), stored(other, 1))
+    assert line.endswith("(u, v, w, z[0], z[1])")
+    y = variable("y", (M, N), base="y")
+    second = replace(stored(other), target=y)
+    code = Code((ZEROS, stored(one), replace(ZEROS, name="y"), second), (Z, y))
+    zeros, others, line, *_ = shown(told(code))
+    assert zeros.startswith("z = ") and others.startswith("y = ")
+    assert line.endswith("(u, v, w, z[0], y[0])")
+
+
+def test_places_that_may_be_the_same_are_written_one_after_the_other() -> None:
+    one, other = times(U, V), plus(U, V, W)
+    last = M - 1  # which is the first row, where there is one
+    assert len(rows(stored(one), stored(other, last))) == 2
+    assert len(rows(stored(one), stored(other))) == 2
+    row_of = array(Index((row(0),), (N,)), Z)
+    assert len(rows(stored(one), stored(plus(row_of, V, W), 1))) == 2
+    # The first reads what the second writes: all threads read before that.
+    row_of = array(Index((row(1),), (N,)), Z)
+    assert len(rows(stored(plus(row_of, V, W)), stored(one, 1))) == 2
 
 
 def test_the_check_refuses_memory_that_is_read_elsewhere() -> None:
@@ -157,3 +183,18 @@ def test_the_check_refuses_memory_that_is_read_elsewhere() -> None:
     for memory in (x[1:], x[:2]):
         with pytest.raises(Unread, match="memory"):
             run(x[:3], memory)
+
+
+def test_the_check_refuses_what_is_read_after_it_was_written() -> None:
+    """CuPy gives both as references to the same entry."""
+    program = Program(Reals())
+    lines = "y = 2 * x;", "z = 3 * x;"
+    late, early = (
+        callable_kernel(Kernel("two", ("T x",), ("T y", "T z"), own), program)
+        for own in (lines, lines[::-1])
+    )
+    x, other = (program.field.of(program.known["arange"](4)) for _ in range(2))
+    with pytest.raises(Unread, match="memory"):
+        late(x, x, other)
+    early(x, x, other)
+    assert [float(v) for v in other] == [0, 3, 6, 9]
