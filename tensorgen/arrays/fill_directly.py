@@ -238,10 +238,10 @@ def _is_apart(value: Array, whole: Array, at: Index) -> bool:
     ]
     if not all(memory_of([x]).isdisjoint(memory_of([whole])) for x in others):
         return False  # a view of it
-    return value is not whole and all(_differs(one.op, at) for one in read)
+    return value is not whole and all(differs(one.op, at) for one in read)
 
 
-def _differs(op: object, at: Index) -> bool:
+def differs(op: object, at: Index) -> bool:
     """Whether what is read stands elsewhere than what is stored."""
     if not (isinstance(op, Index) and op.parts and at.parts):
         return False

@@ -8,24 +8,31 @@ before them. A loop's body is code of its own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tensorgen.arrays.array_names import arithmetic_name, stem, sum_name
 from tensorgen.arrays.arrays import Array, array, variable
-from tensorgen.arrays.bundle import alone
 from tensorgen.arrays.code import Code
 from tensorgen.arrays.entrywise import launches
+from tensorgen.arrays.kernel_runs import Run, Whole
 from tensorgen.arrays.kernel_text import Spoken, spoken
-from tensorgen.arrays.memory import changing
 from tensorgen.arrays.object_operations import Launch
 from tensorgen.arrays.operations import (
-    Bundle,
     Elementwise,
     InnerProduct,
     MatMul,
     Reduce,
     Variable,
+)
+from tensorgen.arrays.placed import (
+    Placed,
+    fits_in,
+    is_free,
+    is_written_at_once,
+    joined,
+    place_of,
+    with_sum,
 )
 from tensorgen.arrays.regions import Graph, Region, terms_of
 from tensorgen.arrays.statements import (
@@ -38,6 +45,7 @@ from tensorgen.arrays.statements import (
     Unpack,
     bindings,
     bound_names,
+    changed,
     everything,
     operands,
     reads,
@@ -53,8 +61,8 @@ def fused(code: Code, results: Sequence[str] = (), kept: Collection[str] = ()) -
     who has the code.
     """
     lines = [*code.statements, Return(code.returns)]
-    whole = _Whole(lines, results, kept)
-    *found, end = whole.lines(lines)
+    whole = Whole(lines, results, kept)
+    *found, end = _with_kernels(whole, lines)
     assert isinstance(end, Return)
     return replace(code, statements=_without(found, lines), returns=end.values)
 
@@ -76,97 +84,61 @@ def _without(
     return tuple(found)
 
 
-class _Whole:
-    """What all of some code reads and changes."""
-
-    def __init__(
-        self, lines: Sequence[Statement], results: Sequence[str], kept: Collection[str]
-    ) -> None:
-        self.moving = changing(lines)
-        self.results = results
-        self.read = Counter(x for line in _flat(lines) for x in reads(operands(line)))
-        self.read.update(kept)
-
-    def lines(self, lines: Sequence[Statement]) -> list[Statement]:
-        """Lines with kernels: runs of values, each with the statement behind them."""
-        found: list[Statement] = []
-        run = _Run(self)
-        for line in lines:
-            if isinstance(line, Loop | Release):
-                found += run.lines()
-                run = _Run(self)
-                if isinstance(line, Loop):
-                    line = replace(line, body=tuple(self.lines(line.body)))
-                found.append(line)
-            elif not run.takes(line):
-                found += run.lines(line)
-                run = _Run(self)
-        return found + run.lines()
+def _with_kernels(whole: Whole, lines: Sequence[Statement]) -> list[Statement]:
+    """Lines with kernels: runs of statements, each with the one that ends it."""
+    found: list[Statement] = []
+    run = Run(whole)
+    for line in lines:
+        if isinstance(line, Loop | Release):
+            found += _ended(run)
+            run = Run(whole)
+            if isinstance(line, Loop):
+                line = replace(line, body=tuple(_with_kernels(whole, line.body)))
+            found.append(line)
+            continue
+        if run.is_stale(line):
+            found += _ended(run)
+            run = Run(whole)
+        if not run.takes(line):
+            found += _ended(run, line)
+            run = Run(whole)
+    return found + _ended(run)
 
 
-def _flat(lines: Iterable[Statement]) -> Iterator[Statement]:
-    return (line for line in everything(lines) if not isinstance(line, Loop))
+def _ended(run: Run, end: Statement | None = None) -> list[Statement]:
+    """The statements of a run with kernels, and the one that ends it.
 
-
-class _Run:
-    """Statements one after the other that bind names to values, and nothing else."""
-
-    def __init__(self, whole: _Whole) -> None:
-        self.whole = whole
-        self.statements: list[Statement] = []
-        self.values: dict[str, Array] = {}
-        self.named: dict[Array, str] = {}
-        self.memo: dict[Array, Array] = {}
-
-    def takes(self, line: Statement) -> bool:
-        """Whether it takes a statement in: what that binds is a value, a new one."""
-        if not isinstance(line, Let | Unpack):
-            return False
-        pairs = bindings(line)
-        names = {name for name, _ in pairs}
-        if names & self.whole.moving or names & self.values.keys():
-            return False
-        if isinstance(line, Unpack):
-            pairs = tuple((name, alone(value)) for name, value in pairs)
-            if not isinstance(line.value.op, Bundle) or len(line.value.args) > 1:
-                return False
-            if not all(isinstance(x.op, Elementwise) for _, x in pairs):
-                return False
-        found = [(name, self.resolved(value)) for name, value in pairs]
-        if isinstance(line, Unpack) and not all(launches(x) for _, x in found):
-            return False
-        fresh = {x for _, x in found}
-        if len(fresh) < len(found) or fresh & self.named.keys():
-            return False
-        self.statements.append(line)
-        for name, value in found:
-            self.values[name] = value
-            self.named[value] = name
-        return True
-
-    def resolved(self, one: Array) -> Array:
-        """A value made of what was there before this run."""
-        if one not in self.memo:
-            op = one.op
-            if isinstance(op, Variable) and op.name in self.values:
-                return self.values[op.name]
-            args = tuple(map(self.resolved, one.args))
-            self.memo[one] = one if args == one.args else array(op, *args)
-        return self.memo[one]
-
-    def lines(self, end: Statement | None = None) -> list[Statement]:
-        """Its statements with kernels, and the one that ends it."""
-        own = [*self.statements, *([end] if end is not None else [])]
-        return _Fusing(self, own, end).lines() if own else []
+    Where something is added to entries, the sum with them is made by a kernel if that
+    saves a launch.
+    """
+    plain = [*run.statements, *([end] if end is not None else [])]
+    own = [with_sum(one) if isinstance(one, Store) else one for one in plain]
+    while own:
+        found = _Fusing(run, own, end is not None)
+        kept = [
+            new if new is old or found.makes(new) else old
+            for new, old in zip(own, plain, strict=True)
+        ]
+        if kept == own:
+            return found.lines()
+        own = kept
+    return []
 
 
 class _Fusing:
     """Writes a run with kernels."""
 
-    def __init__(
-        self, run: _Run, own: Sequence[Statement], end: Statement | None
-    ) -> None:
-        self.run, self.end = run, end
+    def __init__(self, run: Run, own: Sequence[Statement], ends: bool) -> None:
+        self.run, self.own = run, own
+        self.end = own[-1] if ends else None
+        self.effects = [
+            *(
+                x
+                for x, old in zip(own, run.statements, strict=False)
+                if old in run.effects
+            ),
+            *([self.end] if self.end is not None else []),
+        ]
         inner = Counter(x for line in own for x in reads(operands(line)))
         asked: Counter[Array] = Counter()
         roots: list[Array] = []
@@ -178,53 +150,147 @@ class _Fusing:
                 asked[value] += 1
         barred: list[Array] = []
         self.words: dict[Array, str] = {}
-        if end is not None:
-            values = [run.resolved(one) for one in operands(end)]
+        for line in self.effects:
+            values = [run.resolved(one) for one in operands(line)]
             roots += values
             asked.update(values)
-            if isinstance(end, Store) and end.how == "out=":
+            if isinstance(line, Store) and line.how == "out=":
                 barred.append(values[-1])
-            if isinstance(end, Return):
+            if isinstance(line, Return):
                 self.words |= dict(zip(values, run.whole.results, strict=False))
-            self.words |= {run.resolved(x): name for name, x in bindings(end)}
+            self.words |= {run.resolved(x): name for name, x in bindings(line)}
         order = _ordered(roots)
-        graph = Graph(order, run.named, asked, barred)
-        self.regions = graph.regions()
+        self.graph = Graph(order, run.named, asked, barred)
+        self.regions = self.graph.regions()
         self.of: dict[Array, Region] = {
             one: region for region in self.regions for one in region.outputs
         }
         self.said: dict[Region, Spoken] = {}
         self.done: set[str] = set()
         self.found: list[Statement] = []
+        self.made: list[Statement] = []
         self.memo: dict[Array, Array] = {}
         inside = {x for region in self.regions for x in region.inside}
         self.hidden = inside - self.of.keys()
+        # What is made where it is stored, perhaps under a name.
+        self.placed: dict[Array, Store] = {}
+        for line in self.effects:
+            if isinstance(line, Store) and (stored := self._placed(line)) is not None:
+                self.placed.setdefault(stored, line)
+        nameless = {
+            value: line
+            for value, line in self.placed.items()
+            if value not in run.named and launches(value)
+        }
+        self.groups = joined(own, nameless)
+
+    def makes(self, line: Statement) -> bool:
+        """Whether a kernel makes what a statement stores."""
+        return isinstance(line, Store) and self.run.resolved(line.value) in self.of
 
     def lines(self) -> list[Statement]:
         """The statements, each where the first of what it makes was made."""
         needed = self._needed()
-        for name, value in self.run.values.items():
-            if value in needed:
-                self._bind(name, value)
-        if self.end is not None:
-            self.found.append(rebuilt(self.end, self._ended))
+        for line in self.own:
+            if line in self.effects:
+                self._do(line)
+                continue
+            for name, _ in bindings(line):
+                if (value := self.run.values[name]) in needed:
+                    self._bind(name, value)
         return self.found
 
-    def _ended(self, one: Array) -> Array:
-        """What the last statement reads; what that binds is its own, and no alias."""
-        value = self.run.resolved(one)
-        own = isinstance(self.end, Let) and not isinstance(one.op, Variable)
-        return (
-            self._made(value) if own and value in self.run.named else self.plain(value)
-        )
+    def _do(self, line: Statement) -> None:
+        """Append a statement that is no value, or what makes its value in its place."""
+        if isinstance(line, Let):
+            if line.name in self.done:
+                return
+            self.done.add(line.name)
+        if isinstance(line, Store):
+            value = self.run.resolved(line.value)
+            if self.placed.get(value) is line:
+                if name := self.run.named.get(value):
+                    self._bind(name, value)
+                else:
+                    self._place(value)
+                return
+
+        def ended(one: Array) -> Array:
+            # What it binds is its own, and no alias.
+            value = self.run.resolved(one)
+            own = isinstance(line, Let) and not isinstance(one.op, Variable)
+            alias = own and value in self.run.named
+            return self._made(value) if alias else self.plain(value)
+
+        self.found.append(rebuilt(line, ended))
+
+    def _placed(self, line: Store) -> Array | None:
+        """What is made where a statement stores it, if that may be.
+
+        It may have a name where nothing else is ever stored there.
+        """
+        value = self.run.resolved(line.value)
+        name = self.run.named.get(value)
+        if name is not None:
+            whole = self.run.whole
+            if value.dims != line.at.dims:
+                return None
+            alone = all(whole.changes[x] == 1 for x in changed(line))
+            free = alone and is_free(line, self.graph.order)
+            if not free or name in whole.returned:
+                return None
+        region = self.of.get(value)
+        if region is not None:
+            alone = not region.adds and len(region.outputs) == 1
+            return value if alone and fits_in(value, line, region.given) else None
+        at_once = is_written_at_once(value, line) and fits_in(value, line, value.args)
+        return value if at_once else None
+
+    def _place(self, value: Array) -> None:
+        """Append the statements that make a value where it is stored."""
+        line, name = self.placed[value], self.run.named.get(value)
+        self._begin(line)
+        group = next((x for x in self.groups if value in x), {})
+        if group:
+            self._place_all(group)
+            return
+        if region := self.of.get(value):
+            call = self._called(region, place_of(line))
+            stored = replace(line, how="out=", value=call)
+            self.found.append(Let(name, call) if name else stored)
+            return
+        made = array(value.op, *map(self.plain, value.args))
+        self.found.append(replace(line, how="out=", value=made))
+        self.found += [Let(name, place_of(line))] if name else []
+
+    def _place_all(self, group: Placed) -> None:
+        """Append the launch that makes what is stored one behind the other."""
+        *_, last = group.values()
+        if last in self.made:
+            return
+        self.made += [*group.values()]
+        found: list[Array] = []
+        for one in group:
+            found += self.of[one].members if one in self.of else (one,)
+        for line in group.values():
+            self._begin(line)
+        region = Region(self.graph.ordered(found), (*group,))
+        call = self._called(region, *map(place_of, group.values()))
+        self.found.append(replace(last, how="out=", value=call))
+
+    def _begin(self, line: Store) -> None:
+        """Append what makes the array where something is stored, if it is not there."""
+        for one in self.effects:
+            if isinstance(one, Let) and one.name in changed(line):
+                self._do(one)
 
     def _needed(self) -> set[Array]:
         """The values with names that are arrays, and not only in kernels."""
         found: set[Array] = set()
         seen: set[Array] = set()
         waiting = [x for x in self.run.values.values() if x not in self.hidden]
-        if self.end is not None:
-            waiting += map(self.run.resolved, operands(self.end))
+        for line in self.effects:
+            waiting += map(self.run.resolved, operands(line))
         while waiting:
             one = waiting.pop()
             if one in seen:
@@ -271,6 +337,10 @@ class _Fusing:
     def _bind(self, name: str, value: Array) -> None:
         if name in self.done:
             return
+        if value in self.placed:
+            self.done.add(name)
+            self._place(value)
+            return
         if value in self.of:
             self._launch(self.of[value])
             return
@@ -288,11 +358,12 @@ class _Fusing:
             Unpack(tuple(names), value) if several else Let(names[0], value)
         )
 
-    def _called(self, region: Region) -> Array:
+    def _called(self, region: Region, *memory: Array) -> Array:
         own = self._spoken(region)
         given = [self.plain(one) for one in own.given]
-        op = Launch(own.kernel, region.outputs[0].dims, region.axes)
-        return array(op, *given)
+        dims = region.outputs[0].dims
+        op = Launch(own.kernel, dims, region.axes, bool(memory))
+        return array(op, *given, *memory)
 
     def plain(self, one: Array) -> Array:
         """A value over what has names by then, which is bound if it is not yet."""

@@ -96,7 +96,7 @@ def _word(
 ) -> str:
     """What a kernel is called after what it computes."""
     told = [named[x] if x in named else words(x) for x in region.outputs]
-    told = [re.sub(r"\w+\.", "", x).rstrip("_") for x in told]
+    told = [*dict.fromkeys(re.sub(r"\w+\.", "", x).rstrip("_") for x in told)]
     *first, last = told
     whole = "_and_".join(filter(None, ["_".join(first), last]))
     return whole if len(whole) <= LONGEST else f"{told[0]}_and_others"

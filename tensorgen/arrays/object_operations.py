@@ -122,12 +122,14 @@ class Results:
 class Launch:
     """What a kernel makes of the operands: an array, or several of one shape.
 
-    One that adds up does so along `axes`, or along all that there are.
+    One that adds up does so along `axes`, or along all that there are. What it makes
+    it writes to memory that is the last operand, if it is `placed`.
     """
 
     kernel: Kernel
     dims: tuple[Dim, ...] = ()
     axes: tuple[int, ...] = ()
+    placed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ An operation stands on a *level*: as many times as something between the inputs 
 itself has to wait for whole arrays. Operations of one shape on one level wait for
 nothing of each other but entries, so whatever is connected there may be one kernel. An
 operation that only later ones ask for is done by these, or, if it is cheap, by those of
-more axes. What has no name and several readers is written out for each of them, as it
-is in code without kernels.
+more axes, and by several if it is made of one array. What has no name and several
+readers is written out for each of them, as it is in code without kernels.
 """
 
 from __future__ import annotations
@@ -144,6 +144,8 @@ class _Grouping:
             parts = self.inside.intersection(one.args)
             if one in self.inside and is_cheap(one) and parts <= self.light:
                 self.light.add(one)
+        # What is made of one array and of numbers: to read either takes as long.
+        self.slight = {x for x in self.light if len(self._read(x)) < 2}
         # Written out where they are read; some of them in no kernel as well.
         self.spread: set[Array] = set()
         self.loose: set[Array] = set()
@@ -197,7 +199,15 @@ class _Grouping:
         if spreads:
             self.spread.add(one)
             self.loose |= {one} if self._is_read_outside(one) else set()
-        return found if len(found) == 1 or not one.order or spreads else own
+        again = one in self.slight or spreads
+        return found if len(found) == 1 or again else own
+
+    def _read(self, one: Array) -> set[Array]:
+        """The arrays that a value is made of, apart from numbers."""
+        found = set[Array]()
+        for arg in one.args:
+            found |= self._read(arg) if arg in self.light else {arg}
+        return {x for x in found if x.order}
 
     def _readers(self, one: Array) -> int:
         return len(self.graph.users[one]) + self.graph.asked.get(one, 0)

@@ -9,7 +9,7 @@ from typing import assert_never
 from tensorgen.arrays.arrays import Array
 from tensorgen.arrays.needs import Needs
 from tensorgen.arrays.number_text import limit, size
-from tensorgen.arrays.object_operations import Pack
+from tensorgen.arrays.object_operations import Launch, Pack
 from tensorgen.arrays.operations import Index, Number, Variable
 from tensorgen.arrays.out_text import filling
 from tensorgen.arrays.places import Part, Slice
@@ -83,6 +83,8 @@ def statement_text(printer: Printer, statement: Statement) -> str:
         case Store(at=at, how="out=", value=value):
             if not at.is_basic:
                 raise ValueError("entries here and there are not memory to give")
+            if isinstance(value.op, Launch) and value.op.placed:
+                return printer.text(value)
             return filling(printer, value, _stored_at(printer, statement))
         case Store(how=how, value=value):
             return f"{_stored_at(printer, statement)} {how} {printer.text(value)}"

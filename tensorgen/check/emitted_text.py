@@ -264,10 +264,10 @@ class Program:
         raise Unread(ast.unparse(node))
 
     def part(self, whole: Value, at: Value) -> Value:
-        """The entries at some place; a number stays an array."""
+        """The entries at some place; a number stays an array, a view."""
         found = whole[at]
         if isinstance(whole, np.ndarray) and not isinstance(found, np.ndarray):
-            return np.asarray(found, dtype=whole.dtype)
+            return whole[(*at, ...) if isinstance(at, tuple) else (at, ...)]
         return found
 
     # Arithmetic

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from tensorgen.arrays.kernels import Kernel
 from tensorgen.check.emitted_text import Program, Unread
 from tensorgen.check.kernel_text import TYPE, WHERE, lines_of
+from tensorgen.check.residues import store
 from tensorgen.operators.helpers.scalar_functions import IN_C
 
 Value = Any
@@ -30,18 +32,29 @@ def callable_kernel(kernel: Kernel, program: Program) -> Callable[..., Value]:
     functions |= {function.name: known[function.of] for function in kernel.functions}
 
     def run(*args: Value, axis: Any = None) -> Value:
-        values = dict(functions)
-        for text, arg in zip(kernel.inputs, args, strict=not kernel.after):
+        values, count = dict(functions), len(kernel.inputs)
+        # What it makes it writes to what is given last.
+        memory = args[count:] if not kernel.adds else ()
+        if len(memory) not in (0, len(kernel.outputs)):
+            raise Unread(f"{kernel.word} of {len(args)}")
+        for text, arg in zip(kernel.inputs, args, strict=False):
             kind, name = text.split()
             values[name] = _given(program, kind, arg)
-        arrays = args[: len(kernel.inputs)]
-        shape = np.broadcast_shapes(*(np.shape(x) for x in arrays))
+        arrays = (*args[:count], *memory)
+        try:
+            shape = np.broadcast_shapes(*(np.shape(x) for x in arrays))
+        except ValueError:
+            raise Unread(f"memory of {kernel.word}") from None
+        _look_at_memory(kernel, args[:count], memory, shape)
         for kind, name, tree in lines_of(kernel):
             found = program.value(tree, values)
             values[name] = _kept(program, kind, found)
         made = [values[text.split()[1]] for text in kernel.outputs]
         found = tuple(np.broadcast_to(x, shape).copy() for x in made)
+        for own, entries in zip(memory, found, strict=False):
+            store(own, ..., entries)
         if not kernel.adds:
+            found = memory or found
             return found if len(found) > 1 else found[0]
         total = known["sum"](found[0], axis=axis)
         if kernel.after is None:
@@ -51,6 +64,33 @@ def callable_kernel(kernel: Kernel, program: Program) -> Callable[..., Value]:
         )
 
     return run
+
+
+def _look_at_memory(
+    kernel: Kernel,
+    given: Sequence[Value],
+    memory: Sequence[Value],
+    shape: tuple[int, ...],
+) -> None:
+    """Refuse what one thread reads and another writes: nobody knows who is first."""
+    for k, own in enumerate(memory):
+        if own.shape != shape or any(np.shares_memory(own, x) for x in memory[:k]):
+            raise Unread(f"memory of {kernel.word}")
+        for place, one in enumerate(given):
+            if not isinstance(one, np.ndarray) or not np.shares_memory(own, one):
+                continue
+            places = ((x.ctypes.data, x.shape, x.strides) for x in (own, one))
+            if len({*places}) > 1 or _is_read_late(kernel, place, k):
+                raise Unread(f"memory of {kernel.word}")
+
+
+def _is_read_late(kernel: Kernel, given: int, made: int) -> bool:
+    """Whether what is given is read behind the statement that writes in its place."""
+    names = kernel.inputs[given].split()[1], kernel.outputs[made].split()[1]
+    lines = lines_of(kernel)
+    last = next(k for k, line in enumerate(lines) if line.name == names[1])
+    later = (node for line in lines[last + 1 :] for node in ast.walk(line.value))
+    return any(isinstance(node, ast.Name) and node.id == names[0] for node in later)
 
 
 def _given(program: Program, kind: str, arg: Value) -> Value:

@@ -66,6 +66,52 @@ def test_names_that_stand_for_something_else_are_refused(
         cupy.ElementwiseKernel(given, "T y", "y = 1;")
 
 
+def launched(cupy: ModuleType) -> int:
+    """How many launches there were."""
+    return int(importlib.import_module("cupy._config").launched.total())
+
+
+def test_what_is_added_in_place_is_one_launch(cupy: ModuleType) -> None:
+    """CuPy stores nothing where it finds the very entries that it is given."""
+    x, before = cupy.zeros((2, 3)), launched(cupy)
+    x[1:] += 1
+    x[0, 1] += 2
+    assert launched(cupy) - before == 2
+    assert x.get().tolist() == [[0, 2, 0], [1, 1, 1]]
+    x[1] = x[0]
+    x[0] = x[0, ::-1]
+    assert launched(cupy) - before == 4
+    row = x[0, 1]
+    row += 1
+    assert x[0, 1].get() == 3
+
+
+def test_kernels_write_where_they_are_told(cupy: ModuleType) -> None:
+    both = cupy.ElementwiseKernel("T x", "T y, T z", "y = x + 1; z = 2 * x;")
+    x, out = cupy.asarray(np.arange(3.0)), cupy.zeros((2, 5))
+    found = both(x, out[0, ::2], out[1, 2:])
+    assert out.get().tolist() == [[1, 0, 2, 0, 3], [0, 0, 0, 2, 4]]
+    assert found[1].data.ptr == out[1, 2:].data.ptr
+    step = cupy.ElementwiseKernel("T x, T y", "T z", "z = x + y;")
+    assert step(out[0], x[1], out[0]).get().tolist() == [2, 1, 3, 1, 4]
+    with pytest.raises(ValueError, match="mismatched"):
+        step(out[:1], 1, out[0])
+    with pytest.raises(TypeError, match="mismatched"):
+        step(x, 1, cupy.zeros(3, dtype="f"))
+    with pytest.raises(TypeError, match="number of arguments"):
+        both(x, x)
+
+
+def test_kernels_do_not_read_what_others_of_their_threads_write(
+    cupy: ModuleType,
+) -> None:
+    step = cupy.ElementwiseKernel("T x", "T y", "y = 2 * x;")
+    x = cupy.asarray(np.arange(4.0))
+    with pytest.raises(RuntimeError, match="order"):
+        step(x[:-1], x[1:])
+    assert step(x[::2], x[1::2]).get().tolist() == [0, 4]
+
+
 # Kernels that reduce
 
 

@@ -222,11 +222,12 @@ def _sums_by_tie(rows: Array, ties: Any, last: Any) -> Array:
 
 FILTERED = '''
 def _filtered(x: Array, a: Any, back: bool = False) -> Array:
-    """Return y with y[t] = x[t] + a * y[t - 1], or y[t + 1], in sweeps that double."""
-    y, step = x[::-1].copy() if back else x.copy(), 1
+    """Return y with y[t] = x[t] + a * y[t - 1], or y[t + 1], by sweeps of 8 terms."""
+    if len(x) < 2:
+        return x.copy()
+    y, step, width = x[::-1] if back else x, 1, math.prod(x.shape[1:])
     while step < len(y):
-        y[step:] = _swept(y[step:], a, y[:-step])
-        a, step = a * a, 2 * step
+        y, step = _swept(y, y, a, step, width), 8 * step
     return y[::-1] if back else y
 '''
 
@@ -255,14 +256,15 @@ FILTERED_BY = '''
 def _filtered_by(x: Array, a: Array, back: bool = False) -> Array:
     """Return y with y[t + 1] = x[t + 1] + a[t] * y[t], or the same from the end.
 
-    It takes sweeps that double.
+    It takes sweeps of eight terms, each eight times as far apart as those before.
     """
-    if back:
-        return _filtered_by(x[::-1], a[::-1])[::-1]
-    y, gains, step = x.copy(), a.copy(), 1
+    if len(x) < 2:
+        return x.copy()
+    y, gains, step = (x[::-1], a[::-1], 1) if back else (x, a, 1)
+    width = math.prod(x.shape[1:])
     while step < len(y):
-        y[step:] = _swept(y[step:], gains[step - 1 :], y[:-step])
-        gains[step:] = gains[step:] * gains[:-step]
-        step *= 2
-    return y
+        # The first gain is that of the second entry.
+        y, gains = _swept_by(y, y, gains, step * width, width if step == 1 else 0)
+        step *= 8
+    return y[::-1] if back else y
 '''

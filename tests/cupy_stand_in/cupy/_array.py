@@ -144,11 +144,13 @@ def _view(data: Any, key: Any) -> Any:
 
 def _is_same(part: Any, value: Any) -> bool:
     """Whether a value is a part of an array itself, as `a[k] += v` has changed it."""
-    if not isinstance(value, ndarray):
-        return False
-    own = value._data
-    alike = part.shape == own.shape and part.strides == own.strides
-    return bool(alike and part.ctypes.data == own.ctypes.data)
+    return isinstance(value, ndarray) and are_alike(part, value._data)
+
+
+def are_alike(one: Any, other: Any) -> bool:
+    """Whether arrays are the same entries in the same order."""
+    first, second = ((x.ctypes.data, x.shape, x.strides) for x in (one, other))
+    return bool(first == second)
 
 
 def wrap(value: Any) -> Any:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy
 
-from ._array import NUMBERS, ndarray, unwrap, wrap
+from ._array import NUMBERS, are_alike, ndarray, unwrap, wrap
 from ._config import launch
 
 _FOLDER = Path(tempfile.gettempdir()) / f"cupy-stand-in-{getpass.getuser()}"
@@ -51,7 +51,10 @@ class Kernel:
     ) -> None:
         if not name.isidentifier():
             raise ValueError(f"Invalid kernel name: {name!r}")
-        self.inputs = [text.split() for text in in_params.split(",")]
+        given = [text.split() for text in in_params.split(",")]
+        # What is `raw` is no part of the loop: the text says which entries it reads.
+        self.raw = {words[-1] for words in given if words[0] == "raw"}
+        self.inputs = [words[-2:] for words in given]
         self.outputs = [text.split() for text in out_params.split(",")]
         self.name, self.preamble = name, preamble
         _WAITING.append(self)
@@ -63,16 +66,18 @@ class Kernel:
 
     def types(self, args: Sequence[Any]) -> dict[str, str]:
         """The types that letters stand for, by the arrays that are given."""
-        if len(args) != len(self.inputs):
+        if len(args) not in (len(self.inputs), len(self.names)):
             raise TypeError(f"Wrong number of arguments for {self.name!r}")
         for arg in args:
             if not isinstance(arg, (ndarray, *NUMBERS)):
                 raise TypeError(f"Unsupported type {type(arg)}")
-        if not any(isinstance(arg, ndarray) for arg in args):
+        pairs = zip(self.names, args, strict=False)
+        if not any(isinstance(x, ndarray) for name, x in pairs if name not in self.raw):
             raise ValueError("Loop size is undecided.")
         kinds = [kind for kind, _ in (*self.inputs, *self.outputs)]
         types = {kind: numpy.dtype(kind).name for kind in kinds if len(kind) > 1}
-        for (kind, name), arg in zip(self.inputs, args, strict=True):
+        every = [*self.inputs, *self.outputs]
+        for (kind, name), arg in zip(every, args, strict=False):
             own = unwrap(arg).dtype.name if isinstance(arg, ndarray) else None
             if own and types.setdefault(kind, own) != own:
                 told = f"{name} {own} {types[kind]} {kind}"
@@ -82,12 +87,17 @@ class Kernel:
         return types
 
     def broadcast(self, args: Sequence[Any], types: Mapping[str, str]) -> list[Any]:
-        """What it is given, as arrays of one shape."""
-        shape = numpy.broadcast_shapes(*(numpy.shape(unwrap(arg)) for arg in args))
-        return [
-            numpy.broadcast_to(numpy.asarray(unwrap(arg), types[kind]), shape)
-            for (kind, _), arg in zip(self.inputs, args, strict=True)
-        ]
+        """What it is given, as arrays of one shape, which is that of memory as well."""
+        pairs = zip(self.names, args, strict=False)
+        shapes = (
+            numpy.shape(unwrap(arg)) for name, arg in pairs if name not in self.raw
+        )
+        shape = numpy.broadcast_shapes(*shapes)
+        found = []
+        for (kind, name), arg in zip(self.inputs, args, strict=False):
+            own = numpy.asarray(unwrap(arg), types[kind])
+            found.append(own if name in self.raw else numpy.broadcast_to(own, shape))
+        return found
 
     def source(
         self, types: Mapping[str, str], numbers: Sequence[str] | None = None
@@ -159,15 +169,23 @@ class ElementwiseKernel(Kernel):
         self.operation = operation
 
     def __call__(self, *args: Any) -> Any:
-        """Compute what it makes of arrays and numbers."""
+        """Compute what it makes of arrays and numbers, in memory that is given last."""
         types = self.types(args)
         launch("kernel")
-        given = [x.copy("C") for x in self.broadcast(args, types)]
-        shape = given[0].shape
+        given = self.broadcast(args, types)
+        memory = [unwrap(arg) for arg in args[len(self.inputs) :]]
+        sizes = zip(given, self.inputs, strict=True)
+        shape = next(x.shape for x, (_, name) in sizes if name not in self.raw)
+        if any(x.shape != shape for x in memory):
+            raise ValueError("Out shape is mismatched")
+        _look_at_memory(given, memory)
+        given = [x.copy("C") for x in given]
         made = [numpy.empty(shape, types[kind]) for kind, _ in self.outputs]
         if made[0].size:
-            self.run(types, args, [made[0].size], *given, *made)
-        found = tuple(map(wrap, made))
+            self.run(types, args[: len(given)], [made[0].size], *given, *made)
+        for own, entries in zip(memory, made, strict=False):
+            own[...] = entries
+        found = tuple(map(wrap, memory or made))
         return found if len(found) > 1 else found[0]
 
     def loop(
@@ -175,8 +193,18 @@ class ElementwiseKernel(Kernel):
     ) -> list[str]:
         """All entries, one after the other."""
         rows = ["for (long long i = 0; i < _size; ++i) {"]
-        rows += [f"{kind} &{name} = _raw_{name}[i];" for kind, name in every]
+        for kind, name in every:
+            own = f"*{name} = _raw_{name}" if name in self.raw else None
+            rows.append(f"{kind} {own or f'&{name} = _raw_{name}[i]'};")
         return [*rows, f"{self.operation};", "}"]
+
+
+def _look_at_memory(given: Sequence[Any], memory: Sequence[Any]) -> None:
+    """Refuse what one thread reads and another writes: nobody knows who is first."""
+    for k, own in enumerate(memory):
+        others = [*(x for x in given if not are_alike(own, x)), *memory[:k]]
+        if any(numpy.shares_memory(own, x) for x in others):
+            raise RuntimeError("what is made depends on the order of threads")
 
 
 def _function(kernel: Kernel, types: Mapping[str, str], numbers: Sequence[str]) -> Any:

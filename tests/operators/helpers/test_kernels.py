@@ -145,22 +145,31 @@ def test_what_many_entries_are_added_up_to_is_computed_first(
 @DTYPES
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("rows", [(), (2,)])
-def test_a_sweep_of_a_filter_is_a_kernel_and_a_copy(
-    dtype: str, back: bool, rows: tuple[int, ...], helpers: ModuleType
+@pytest.mark.parametrize(
+    ("count", "sweeps"), [(1, 1), (2, 1), (7, 1), (8, 1), (9, 2), (64, 2), (200, 3)]
+)
+def test_a_sweep_of_a_filter_is_a_launch_for_eight_terms(
+    count: int,
+    sweeps: int,
+    dtype: str,
+    back: bool,
+    rows: tuple[int, ...],
+    helpers: ModuleType,
 ) -> None:
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(7, *rows)).astype(dtype)
-    gains = rng.normal(size=(6, *rows)).astype(dtype)
+    x = rng.normal(size=(count, *rows)).astype(dtype)
+    gains = rng.uniform(-1, 1, size=(count - 1, *rows)).astype(dtype)
     given = cupy().asarray(x), cupy().asarray(gains)
     launched()
     same = helpers._filtered(given[0], 0.5, back)
-    assert launched() == 1 + 3 * 2
+    assert launched() == sweeps
     by = helpers._filtered_by(*given, back)
-    assert launched() == 2 + 3 * 4
+    assert launched() == sweeps
+    assert same.data.ptr != given[0].data.ptr != by.data.ptr
     for found, by_step in ((same, np.full_like(gains, 0.5)), (by, gains)):
         want = x[::-1].copy() if back else x.copy()
         by_step = by_step[::-1] if back else by_step
-        for t in range(6):
+        for t in range(count - 1):
             want[t + 1] += by_step[t] * want[t]
         want = want[::-1] if back else want
         assert found.get().dtype == dtype
