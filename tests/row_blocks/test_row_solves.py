@@ -180,6 +180,19 @@ def test_what_is_left_may_be_singular(dense: int) -> None:
         hessian.solve(v)
 
 
+def test_what_cancels_in_what_is_left_counts_as_lost() -> None:
+    expr = "sum(t**2) + 1e-14 * sum(u**2) + 1e-14 * (w @ w)"
+    whole, over, v = over_rows(SOLVED["effects"]._replace(expr=expr), CUTS["all"])
+    for hessian in (whole.hessian(v), over.hess(v)):
+        with pytest.raises(np.linalg.LinAlgError, match=SINGULAR):
+            hessian.solve(v)
+
+
+def test_no_right_hand_sides_have_no_solutions() -> None:
+    _, over, v = over_rows(SOLVED["effects"], CUTS["of seven"])
+    assert over.hess(v).solve(np.zeros((v.size, 0))).shape == (v.size, 0)
+
+
 def test_the_rows_of_a_sample_are_not_all_that_are_asked_for() -> None:
     _, over, v = over_rows(SOLVED["recommender"], CUTS["of seven"])
     sample = over.sample(np.random.default_rng(0), 2)
