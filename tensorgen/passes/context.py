@@ -199,3 +199,10 @@ class Pass(Law):
         if same or not several:
             return [after]
         return [after, plan, *self.instead(context, plan)]
+
+
+def of_roots(
+    rewrite: Callable[[Context, Sequence[Node]], Iterable[Node]],
+) -> Callable[[Context, Plan], Plan]:
+    """A rewriting of roots as one of plans."""
+    return lambda context, plan: plan.over(rewrite(context, plan.roots))

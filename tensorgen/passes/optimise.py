@@ -15,14 +15,14 @@ So do the ways to differentiate that optimisation starts from; `cheapest` choose
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from tensorgen.ir.nodes import Node
 from tensorgen.ir.remarks import Remark
 from tensorgen.passes.choose_plan import cheapest, without_hope
-from tensorgen.passes.context import Context, Pass, Plan
+from tensorgen.passes.context import Context, Pass, Plan, of_roots
 from tensorgen.passes.matrices.apply_inverses import apply_in_numbers, apply_inverses
 from tensorgen.passes.matrices.join_entries import join_entries
 from tensorgen.passes.matrices.measure_distances import measure_distances
@@ -81,13 +81,6 @@ def candidates(context: Context, ways: Sequence[Sequence[Node]]) -> list[Plan]:
     return plans
 
 
-def _each(
-    rewrite: Callable[[Context, Sequence[Node]], Iterable[Node]],
-) -> Callable[[Context, Plan], Plan]:
-    """A rewriting of roots as one of plans."""
-    return lambda context, plan: plan.over(rewrite(context, plan.roots))
-
-
 def _flattened(context: Context, plan: Plan) -> Plan:
     run = partial(flatten_products, context, plan.roots)
     flat = context.graph.effort.attempt(run, None) or contract_sums(context, plan.roots)
@@ -124,14 +117,14 @@ SYMMETRY = Pass(
     law="S[j, i] = S[i, j] for a symmetric S",
     needs="differentiation is over: entries of a symmetric input were independent",
     ends="each use of a matrix is turned at most once",
-    run=_each(use_symmetry),
+    run=of_roots(use_symmetry),
 )
 GATHERING = Pass(
     "gather_steady",
     law="a * b * c = (a * b) * c, where a and b change less often than c",
     needs="it is known what changes how often",
     ends="a product or sum that is gathered has fewer operands",
-    run=_each(gather_steady),
+    run=of_roots(gather_steady),
 )
 PASSES = (
     Pass(
@@ -139,7 +132,7 @@ PASSES = (
         law="f(x) = g(x), where g computes what f does",
         needs="definitions that are called, as the calculus made them",
         ends="each is planned once",
-        run=_each(lambda context, roots: plan_definitions(context, roots, _planned)),
+        run=of_roots(lambda context, roots: plan_definitions(context, roots, _planned)),
         patient=True,
     ),
     Pass(
@@ -147,7 +140,7 @@ PASSES = (
         law="f(g(u[t]), x[t]) = f(v[t], x[t]), where v[t] = g(u[t]) for all t",
         needs="what a step computes without its states; rows that are not much larger",
         ends="each recurrence is replaced twice",
-        run=_each(lambda context, roots: shorten_steps(context, roots, _planned)),
+        run=of_roots(lambda context, roots: shorten_steps(context, roots, _planned)),
         patient=True,
     ),
     Pass(
@@ -155,7 +148,7 @@ PASSES = (
         law="f(x[i + k]) = y[i + k], where y = f(x)",
         needs="maps as they were stated: products take windows apart",
         ends="what reads windows moves towards the roots",
-        run=_each(widen_late),
+        run=of_roots(widen_late),
     ),
     SYMMETRY,
     Pass(
@@ -163,7 +156,7 @@ PASSES = (
         law="spd(A) = A, and f(B) = f(spd(B)) for a B that is so by promises in it",
         needs="products and sums have used the symmetry that was promised",
         ends="promises stand below functions of matrices alone",
-        run=_each(open_promises),
+        run=of_roots(open_promises),
         patient=True,
     ),
     Pass(
@@ -171,7 +164,7 @@ PASSES = (
         law="x / (r / n) = n * x / r for a number r / n with a name",
         needs="derivatives as they were stated, over what was named",
         ends="no such divisor is left",
-        run=_each(open_divisors),
+        run=of_roots(open_divisors),
         optional=True,
     ),
     Pass(
@@ -189,7 +182,7 @@ PASSES = (
         law="sum_j a[j] * (T.T @ w)[j] = sum_i (T @ a)[i] * w[i], T @ a known",
         needs="products of sums, and walks in them",
         ends="each use has a walk less",
-        run=_each(turn_walks),
+        run=of_roots(turn_walks),
         optional=True,
     ),
     Pass(
@@ -230,7 +223,7 @@ PASSES = (
         law="(A + D) * B = A * B + D * B and back",
         needs="the arrays of a tensor, whose sums have no deltas between its axes",
         ends="a fixed number of rounds",
-        run=_each(flatten_products),
+        run=of_roots(flatten_products),
         when=lambda _, plan: has_large_sums(plan),
         optional=True,
     ),
@@ -241,7 +234,7 @@ PASSES = (
         law="sum_k (X[i, k] - Y[j, k])**2 = squared_distances(X, Y)[i, j]",
         needs="n-ary products; formulas, which show what is summed",
         ends="each product has fewer factors that are summed",
-        run=_each(measure_distances),
+        run=of_roots(measure_distances),
     ),
     Pass(
         "join_entries",
@@ -252,7 +245,7 @@ PASSES = (
             "products of two entries of a row, for each such pair",
             r"_row_first\]|_column_first\]|_pairs\b",
         ),
-        run=_each(lambda context, roots: join_entries(context.graph, roots)),
+        run=of_roots(lambda context, roots: join_entries(context.graph, roots)),
         patient=True,
     ),
     Pass(
@@ -260,14 +253,14 @@ PASSES = (
         law="a matrix is what its few entries make it",
         needs="deltas of matrices, and formulas that show them as they are",
         ends="each matrix is looked at once",
-        run=_each(solve_by_structure),
+        run=of_roots(solve_by_structure),
     ),
     Pass(
         "select_entries",
         law="inv(A)[i, i + 1] is what selected inversion gives",
         needs="matrices as objects; all deltas that read an inverse in one product",
         ends="each product reads an inverse less",
-        run=_each(select_entries),
+        run=of_roots(select_entries),
     ),
     Pass(
         "apply_in_numbers",
@@ -278,7 +271,7 @@ PASSES = (
             "one solve with the transpose, in place of several",
             r"\bsolve\(.*(?:\.T,|transposed=True)",
         ),
-        run=_each(apply_in_numbers),
+        run=of_roots(apply_in_numbers),
         optional=True,
     ),
     GATHERING,
@@ -287,15 +280,14 @@ PASSES = (
         law="a * b * c = (a * b) * c, where several products multiply a and b",
         needs="n-ary products",
         ends="each round leaves fewer factors over all products",
-        run=_each(share_factors),
+        run=of_roots(share_factors),
     ),
     Pass(
         "share_scales",
         law="sum_k a * s * d = sum_k a * (s * d), where several products scale d by s",
         needs="n-ary products; derivatives that have a name",
         ends="numbers that scale get fewer over all products",
-        run=_each(share_scales),
-        when=lambda context, _: context.cross_country,
+        run=of_roots(share_scales),
     ),
     Pass(
         "pair_transposes",
@@ -306,7 +298,7 @@ PASSES = (
             "a term and its transpose, of which one is computed",
             r"\b([\w.]+) \+ \1\.T\b",
         ),
-        run=_each(pair_transposes),
+        run=of_roots(pair_transposes),
         optional=True,
     ),
     Pass(
@@ -314,7 +306,7 @@ PASSES = (
         law="d[i] * sum_l u[l] * delta(i, a[l]) = sum_l (d[a] * u)[l] * delta(i, a[l])",
         needs="n-ary products; several terms that one index array adds",
         ends="each step leaves a term less",
-        run=_each(scatter_sums),
+        run=of_roots(scatter_sums),
         when=lambda context, plan: context.cross_country,
         steps=STEPS_TO_SHARE,
     ),
@@ -323,7 +315,7 @@ PASSES = (
         law="sum_i v[i] * [j <= i] * [k <= i] = s[max(j, k)], s being running sums",
         needs="n-ary products, whose bounds are all there",
         ends="each sum has a bound less",
-        run=_each(nest_bounds),
+        run=of_roots(nest_bounds),
     ),
     Pass(
         "order_contractions",
@@ -334,7 +326,7 @@ PASSES = (
             "from the right: the cheapest order of these products",
             r"@ \([\w.]+ @ (?:[^()+-]|\([^()]*\))*\)",
         ),
-        run=_each(_ordered),
+        run=of_roots(_ordered),
         left=without_hope,
         patient=True,
     ),
@@ -343,49 +335,49 @@ PASSES = (
         law="sum_j inv(A)[i, j] * delta(j, k + 1) * b[k] = inv(A) @ shifted(b)",
         needs="pairs: what an inverse is applied to is one array",
         ends="an inverse keeps no delta",
-        run=_each(apply_inverses),
+        run=of_roots(apply_inverses),
     ),
     Pass(
         "share_products",
         law="a * b * c * d = (a * b * c) * d, where a * b * c or a transpose is there",
         needs="pairs, seen n-ary where they are used once; a lower modelled cost",
         ends="each step lowers the cost",
-        run=_each(share_products),
+        run=of_roots(share_products),
     ),
     Pass(
         "factor_pairs",
         law="A @ B + C @ B = (A + C) @ B, and likewise for a condition i < j",
         needs="pairs, whose operands stand for many factors; a lower modelled cost",
         ends="each step leaves fewer factors over all terms",
-        run=_each(factor_pairs),
+        run=of_roots(factor_pairs),
     ),
     Pass(
         "share_sums",
         law="a + b - c + d = s + d, where s = a + b - c is there",
         needs="sums as they are computed",
         ends="a sum has fewer terms",
-        run=_each(share_sums),
+        run=of_roots(share_sums),
     ),
     Pass(
         "share_values",
         law="a * (b * c) = (a * b) * c, of which one is there",
         needs="products and sums as they are computed",
         ends="nodes only go, but for multiples of others",
-        run=_each(share_values),
+        run=of_roots(share_values),
     ),
     Pass(
         "spread_last",
         law="d[i] * (a[i] - b[i] * c[j]) = (d * a)[i] - (d * b)[i] * c[j]",
         needs="products and sums as they are computed, those that are there shared",
         ends="what replaces an array takes less",
-        run=_each(spread_last),
+        run=of_roots(spread_last),
     ),
     Pass(
         "fuse_elementwise",
         law="(a * b) * c = a * b * c for arrays of one shape",
         needs="an inner product without a name that is used once",
         ends="each fusion removes a node",
-        run=_each(fuse_elementwise),
+        run=of_roots(fuse_elementwise),
     ),
     GATHERING,  # fusing has joined what is elementwise
     SYMMETRY,  # ordering makes products that are transposes of others
@@ -398,35 +390,35 @@ PASSES = (
             "Z.T @ Z is symmetric: BLAS computes one triangle",
             r"\b([\w.]+)\.T @ \1\b|\b([\w.]+) @ \2\.T\b",
         ),
-        run=_each(mirror_products),
+        run=of_roots(mirror_products),
     ),
     Pass(
         "whole_keys",
         law="sum_l v[l] * delta(i + 1, a[l]) = s[i + 1], where s has all i",
         needs="products in their last order, which would read only what is asked for",
         ends="each sum has all keys of an index array more",
-        run=_each(whole_keys),
+        run=of_roots(whole_keys),
     ),
     Pass(
         "add_narrow",
         law="A[i, j] + b[i] + c[i] = A[i, j] + (b + c)[i]",
         needs="all terms in one sum; terms that are not written in place",
         ends="a sum has fewer terms",
-        run=_each(add_narrow),
+        run=of_roots(add_narrow),
     ),
     Pass(
         "drop_steps",
         law="step(b - a) * (a - minimum(a, b)) = 0",
         needs="factors in common found: what vanishes is one sum",
         ends="products only go",
-        run=_each(drop_steps),
+        run=of_roots(drop_steps),
     ),
     Pass(
         "select_terms",
         law="m * a + ~m * b = where(m, a, b) for a condition m",
         needs="sums as they are computed: a selection is no product",
         ends="each selection leaves a term less",
-        run=_each(select_terms),
+        run=of_roots(select_terms),
     ),
     Pass(
         "clip_selections",
@@ -438,20 +430,20 @@ PASSES = (
             r"\b(?:clip|minimum|maximum)\(",
             ("clip",),
         ),
-        run=_each(clip_selections),
+        run=of_roots(clip_selections),
     ),
     Pass(
         "turn_signs",
         law="-(a - b) = b - a",
         needs="differences as they are computed, and all who read them",
         ends="each sum is looked at once",
-        run=_each(turn_signs),
+        run=of_roots(turn_signs),
     ),
     Pass(
         "pair_slopes",
         law="sigmoid(t) * sigmoid(-t) = sigmoid_slope(t), and likewise Mills' ratio's",
         needs="products in their last order: stable forms do not know the slope",
         ends="each pair leaves a factor less",
-        run=_each(pair_slopes),
+        run=of_roots(pair_slopes),
     ),
 )

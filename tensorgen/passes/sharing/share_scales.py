@@ -33,6 +33,8 @@ def share_scales(context: Context, roots: Sequence[Node]) -> list[Node]:
     Ends: what is scaled once is one factor, and numbers that scale get fewer.
     """
     graph = context.graph
+    if not context.cross_country:  # a mode keeps what it made
+        return list(roots)
     users: dict[Scaled, dict[Node, None]] = {}
     for node in topological(roots):
         if isinstance(node, Product):
