@@ -14,7 +14,7 @@ import tensorgen
 from tensorgen.engines import csr_rows
 
 ROWS = 300_000
-REPEATS = 7
+REPEATS = 15
 # Each by its inputs, what is summed up, and the variables.
 SPECS = {
     "logistic regression": (
