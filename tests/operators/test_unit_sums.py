@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -106,3 +107,23 @@ functions:
 
 def body_of_plan(text: str) -> str:
     return re.sub(r'"""[\s\S]*?"""', "", source(tensorgen.generate(text), "plan"))
+
+
+def test_the_shares_on_a_diagonal_are_no_whole() -> None:
+    """They are along a label that is kept as well, and add up to anything."""
+    text = """
+        tensorgen: 1
+        inputs: {a: [n], b: [n], c: [n], x: [p]}
+        functions:
+          f:
+            expr: sum(c * diagonal(softmax((x[0]*a)[:, None] * b, axis=0)))
+            wrt: x
+            emit: [gradient]
+    """
+    module: Any = tensorgen.load(textwrap.dedent(text))
+    rng = np.random.default_rng(5)
+    a, b, c = rng.normal(size=(3, 4))
+    x = np.array([0.3, 0.7])
+    P = softmax(np.outer(b, x[0] * a)).T
+    slope = c @ (np.diag(P) * b * (a - P.T @ a))
+    np.testing.assert_allclose(module.f_grad(a, b, c, x), [slope, 0], atol=1e-14)

@@ -41,8 +41,10 @@ def _without(
         return None
     alone = {x for x in labels if labels.count(x) == 1} & summed
     alone = alone.difference(*(x.labels for x in rest))
-    kept = {labels[axis] for axis in kept_axes(node)}
-    if not {*labels} - kept <= alone or is_guarded(node):
+    axes = kept_axes(node)
+    kept = {labels[axis] for axis in axes}
+    along = {label for axis, label in enumerate(labels) if axis not in axes}
+    if not along <= alone or is_guarded(node):  # a diagonal has no label of its own
         return None
     sizes = dict(zip(labels, node.dims, strict=True))
     counts = [graph.size(sizes[x]) for x in sorted(alone & kept)]
