@@ -95,6 +95,13 @@ def are_alike(one: Any, other: Any) -> bool:
     return bool(first == second)
 
 
+def _shows(result: Any, given: Any) -> bool:
+    """Whether nothing was computed or copied: a result has memory of its argument."""
+    if not isinstance(result, numpy.ndarray) or not isinstance(given, numpy.ndarray):
+        return False
+    return not result.size or numpy.may_share_memory(result, given)
+
+
 def wrap(value: Any) -> Any:
     """Return arrays and NumPy's scalars as device arrays, also within tuples."""
     if isinstance(value, numpy.ndarray | numpy.generic):
@@ -133,8 +140,10 @@ def lifted(function: Function, name: str) -> Function:
                 raise TypeError(f"{name} takes arrays alone, not {args[place]!r}")
         if name.removeprefix("cupy.") in _WAITING.split():
             declare_synchronize()
-        launch(name)
-        return wrap(function(*unwrap(args), **unwrap(kwargs)))
+        given = unwrap(args)
+        result = function(*given, **unwrap(kwargs))
+        launch(name, _shows(result, given[0] if given else None))
+        return wrap(result)
 
     if isinstance(function, numpy.ufunc) and _signatures.has(f"{name}.at"):
 
@@ -149,8 +158,9 @@ def lifted(function: Function, name: str) -> Function:
 def _method(name: str) -> Function:
     def call(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         _signatures.check(f"cupy.ndarray.{name}", args, kwargs)
-        launch(name)
-        return wrap(getattr(self._data, name)(*unwrap(args), **unwrap(kwargs)))
+        result = getattr(self._data, name)(*unwrap(args), **unwrap(kwargs))
+        launch(name, _shows(result, self._data))
+        return wrap(result)
 
     return call
 

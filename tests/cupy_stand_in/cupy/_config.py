@@ -10,15 +10,18 @@ synchronize = True
 launched: Counter[str] = Counter()
 """The calls that launch something on a device, by what is called."""
 _VIEWS = """
-    broadcast_to diagonal expand_dims moveaxis ravel reshape sliding_window_view squeeze
-    swapaxes transpose view
+    astype broadcast_to diagonal expand_dims moveaxis ravel reshape sliding_window_view
+    squeeze swapaxes transpose view
 """
 
 
-def launch(name: str) -> None:
-    """Count a call, unless it makes a view, of whatever it is called with."""
+def launch(name: str, shows: bool = False) -> None:
+    """Count a call, unless it makes a view: it `shows` what it is called with.
+
+    So do some that copy where they have to.
+    """
     last = name.rpartition(".")[2].strip("_")
-    launched[last] += last not in _VIEWS.split()
+    launched[last] += not (shows and last in _VIEWS.split())
 
 
 waits = 0
