@@ -223,10 +223,8 @@ def _sums_by_tie(rows: Array, ties: Any, last: Any) -> Array:
 FILTERED = '''
 def _filtered(x: Array, a: Any, back: bool = False) -> Array:
     """Return y with y[t] = x[t] + a * y[t - 1], or y[t + 1], by sweeps of 8 terms."""
-    if len(x) < 2:
-        return x.copy()
     y, step, width = x[::-1] if back else x, 1, math.prod(x.shape[1:])
-    while step < len(y):
+    while step == 1 or step < len(y):
         y, step = _swept(y, y, a, step, width), 8 * step
     return y[::-1] if back else y
 '''
@@ -258,11 +256,9 @@ def _filtered_by(x: Array, a: Array, back: bool = False) -> Array:
 
     It takes sweeps of eight terms, each eight times as far apart as those before.
     """
-    if len(x) < 2:
-        return x.copy()
     y, gains, step = (x[::-1], a[::-1], 1) if back else (x, a, 1)
     width = math.prod(x.shape[1:])
-    while step < len(y):
+    while step == 1 or step < len(y):
         # The first gain is that of the second entry.
         y, gains = _swept_by(y, y, gains, step * width, width if step == 1 else 0)
         step *= 8
