@@ -98,6 +98,7 @@ def uses(module: Module) -> dict[str, bool]:
     hessian = bool(used & {HESSIAN.holder, returned.JOINT} or HESSIAN_BASE in bases)
     structured = bool(bases - {DERIVATIVE_BASE})
     matrix = hessian or dense or structured
+    by_blocks = {own.hessian for own in module.blocked}
     return {
         "has_arguments": any(arrays_among(parameters(module))),
         "has_indices": any(p.index is not None for p in parameters(module)),
@@ -112,10 +113,8 @@ def uses(module: Module) -> dict[str, bool]:
         "has_points": bool(module.bound),
         "has_row_blocks": bool(module.blocked),
         "has_shards": any(own.shards for own in module.blocked),
-        "has_passes": any(
-            own.hessian in (BY_PASSES, BY_ROWS) for own in module.blocked
-        ),
-        "has_row_solves": any(own.hessian == BY_ROWS for own in module.blocked),
+        "has_passes": bool(by_blocks & {BY_PASSES, BY_ROWS}),
+        "has_row_solves": BY_ROWS in by_blocks,
         "has_objects": matrix or higher or bool(bases),
         "has_matrix": matrix,
         "has_jacobian": dense,
