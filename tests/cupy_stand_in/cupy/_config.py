@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import runpy
 from collections import Counter
+from pathlib import Path
 
-from tensorgen.emit.launches import law
+ROOT = Path(__file__).resolve().parents[3]
+# What runs emitted modules must do without the package.
+LAW = runpy.run_path(str(ROOT / "tensorgen" / "emit" / "launches" / "law.py"))
 
 linalg = "ignore"
 synchronize = True
@@ -16,8 +20,8 @@ launched: Counter[str] = Counter()
 def launch(name: str) -> None:
     """Count a call if it launches something, and wait if it waits for that."""
     last = name.rpartition(".")[2]
-    launched[last.strip("_")] += law.launches(last)
-    if law.waits(last):
+    launched[last.strip("_")] += LAW["launches"](last)
+    if LAW["waits"](last):
         declare_synchronize()
 
 
