@@ -240,7 +240,9 @@ class RowPlanner:
             return None, planned  # a block is as good as all rows
         suffix, what = ("rows", "a block") if any(has_rows) else ("finish", "totals")
         summary = f"{kind.summary[:-1]}, from {what}."
-        made = self._end(planned, roots, _as(kind, suffix, summary=summary))
+        made = self._end(
+            planned, roots, _as(kind, planned.order, suffix, summary=summary)
+        )
         return (None, made) if any(has_rows) else (made, None)
 
     def _end(
@@ -274,6 +276,7 @@ class RowPlanner:
             what = "with rows, from a block" if rows else "with none, from totals"
             kind = _as(
                 planned.kind,
+                planned.order,
                 suffix,
                 summary=f"Of `{planned.name}`, what is of variables {what}.",
                 only=tuple(planned.blocks[k] for k in places),
@@ -343,8 +346,10 @@ class RowPlanner:
         plan = optimise(self.planner.context(), [roots])
         whole, function = self.planned, self.planned.source
         called = whole.kind.called.removeprefix("{f}").removeprefix("_")
+        called = called.format(k=len(whole.order), order="_".join(whole.order))
         kind = _as(
             replace(VALUE, called=whole.kind.called),
+            whole.order,
             suffix,
             bundle=camel(called) + bundle,
             summary=summary.replace("{f}", f"`{whole.name}`"),
@@ -423,11 +428,12 @@ class RowPlanner:
         return found | self.more
 
 
-def _as(kind: Kind, suffix: str, **more: object) -> Kind:
-    """A kind whose functions are pieces of those of another one."""
+def _as(kind: Kind, order: Sequence[str], suffix: str, **more: object) -> Kind:
+    """A kind whose functions are pieces of those of another one, of an order."""
+    called = kind.called.replace("{k}", str(len(order)))
     changed: dict[str, object] = {
         "name": f"{kind.name}_{suffix}",
-        "called": f"{kind.called}_{suffix}",
+        "called": f"{called.replace('{order}', '_'.join(order))}_{suffix}",
         "method": "",
         **more,
     }
