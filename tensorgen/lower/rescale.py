@@ -68,13 +68,19 @@ def rescaled(plan: Plan, draft: Draft, results: Sequence[Result]) -> list[Result
 def _moves(plan: Plan, draft: Draft, results: Sequence[Result]) -> Iterator[_Move]:
     """Yield the moves of a number into a value that leave fewer numbers."""
     asked = {result.root for result in results}
+    known = _multiples_of_derivatives(plan.graph)
     for place, step in enumerate(draft.steps):
         if not _may_change(plan, step, asked):
             continue
         assert isinstance(step, Value)
-        assert step.variable is not None
+        assert step.variable is not None and step.node is not None
+        candidates = known.get(step.node)
+        if not candidates:
+            continue
         after = draft.steps[place + 1 :]
         for times in _numbers_above(after, step.variable, results):
+            if times not in candidates:
+                continue
             move = _Move(plan, draft, [*results], asked, times)
             try:
                 move.run(place)
@@ -82,6 +88,22 @@ def _moves(plan: Plan, draft: Draft, results: Sequence[Result]) -> Iterator[_Mov
                 continue
             if move.fewer > 0:
                 yield move
+
+
+def _multiples_of_derivatives(graph: Graph) -> dict[Node, set[Fraction]]:
+    """What values are to be multiplied by to be derivatives that have a name."""
+    found: dict[Node, set[Fraction]] = {}
+    for told in (graph.suggestions, graph.derived):
+        for node, word in told.items():
+            match node:
+                case Product(
+                    factors=(one,), inner=(), constraints=()
+                ) if _is_derivative(word):
+                    found.setdefault(one.node, set()).add(node.coefficient)
+            for head, own in TIMES.items():
+                if word.removeprefix("neg_").startswith(head):
+                    found.setdefault(node, set()).add(1 / own)
+    return found
 
 
 def _may_change(plan: Plan, step: Step, asked: Collection[Node]) -> bool:
