@@ -62,6 +62,8 @@ def _scaled(graph: Graph, node: Product, cost: CostModel) -> Iterator[Scaled]:
         alone = [x.node for x in node.factors].count(ref.node) == 1
         if not ref.node.order or not alone or isinstance(ref.node, Input):
             continue
+        if _times_read(node, place, cost) < READ_OFTEN:
+            continue
         derivative = _times(graph, ref.node, numbers)
         called = {
             derivative,
@@ -69,7 +71,7 @@ def _scaled(graph: Graph, node: Product, cost: CostModel) -> Iterator[Scaled]:
             _times(graph, ref.node, numbers, node.coefficient),
         }
         told = {**graph.suggestions, **graph.derived}
-        if called & told.keys() and _times_read(node, place, cost) >= READ_OFTEN:
+        if called & told.keys():
             yield ref.node, numbers
 
 
