@@ -44,6 +44,8 @@ LINEAR = (
     ops.Copy,
 )
 """Operations that are as many times as large as one of their operands is."""
+MOST_SCALED = 8
+"""So many values a number moves through at most, which takes linear time."""
 Step = Value | Statement | Repeat
 LINEAR_IN_FIRST = (ops.Index, ops.SumByKey)
 
@@ -229,7 +231,7 @@ class _Move:
             self.described[node] = self._graph.scale(node, 1 / self.times)
 
     def _scaled_node(self, node: Node | None) -> Node | None:
-        if node is None:
+        if node is None or len(self.scaled) == MOST_SCALED:
             raise _Mixed
         graph, found = self._graph, self._graph.scale(node, self.times)
         told = graph.suggestions.get(node) or graph.derived.get(node)
