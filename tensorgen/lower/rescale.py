@@ -44,10 +44,11 @@ LINEAR = (
     ops.Copy,
 )
 """Operations that are as many times as large as one of their operands is."""
+LINEAR_IN_FIRST = (ops.Index, ops.SumByKey)
+"""And those that are as many times as large as their first operand."""
 MOST_SCALED = 8
 """So many values a number moves through at most, which takes linear time."""
 Step = Value | Statement | Repeat
-LINEAR_IN_FIRST = (ops.Index, ops.SumByKey)
 
 
 class _Mixed(Exception):

@@ -21,6 +21,7 @@ SPECS = [*sorted(EXAMPLES.glob("*.yaml")), *sorted(EXAMPLES.glob("gallery/*.yaml
 
 @pytest.fixture(autouse=True)
 def compiler() -> None:
+    """Skip where there is nothing to compile with: NVRTC is no dependency of tests."""
     if reason := nvrtc.missing():
         pytest.skip(f"{reason}; see tests/device/nvrtc.py")
 
